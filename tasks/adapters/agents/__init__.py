@@ -1,1 +1,1 @@
-"""Agents of other people as programs: how each is installed, started and kept within bounds."""
+"""Third-party agents (Claude Code, Codex, …): installation, launch and limits."""

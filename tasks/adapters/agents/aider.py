@@ -1,4 +1,4 @@
-"""Aider: pair programming in a terminal, here with nobody at it."""
+"""Aider: pair programming in a terminal, run here without a user."""
 
 from __future__ import annotations
 
@@ -32,18 +32,19 @@ try:
 except subprocess.TimeoutExpired:
     sys.exit("the tests took more than 300 seconds")
 """
-"""Runs the tests that were edited so far."""
+"""Script that runs the tests edited so far."""
 REFLECTIONS = 3
-"""How often it comes back to its model by itself: no option of its command line changes that."""
+"""Default number of replies to failed edits or tests in Aider; its command line has no option for it."""
 _START = "from aider.coders.base_coder import Coder; Coder.max_reflections = {}; from aider.main import main; main()"
 _GIT = ("--no-auto-commits", "--no-dirty-commits", "--no-gitignore")
 
 
 def launch(errand: AgentTask) -> Launch:
-    """Its own reflection: it repairs edits that do not fit and files that no longer parse, at most three times unless
-    an experiment asks for another number of replies.
+    """Start Aider with its own reflection.
 
-    With a validation it runs the edited tests as well, and is shown what fails: a test that shows the issue, too.
+    Aider repairs edits that do not apply and files that do not parse. It does so at most three times, unless an
+    experiment sets another number of replies. With a validation it also runs the edited tests and shows the model what
+    fails, which includes tests that reproduce the issue.
     """
     model, outbox = f"openai/{errand.model}", str(errand.outbox)
     facts = {"max_input_tokens": WINDOW, "max_output_tokens": 8192, "litellm_provider": "openai", "mode": "chat"}

@@ -1,4 +1,4 @@
-"""What is known of an agent: one small file each says it, and nothing else of this project does."""
+"""Description of an agent. Each agent has one small file; no other module depends on a specific agent."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from pathlib import Path, PurePosixPath
 from tasks.domain.names import content_key
 
 RESOLVED = datetime(2026, 11, 15, tzinfo=UTC)
-"""What agents depend on is resolved as of this day, so that the same release is the same program later."""
+"""Date as of which agents' dependencies are resolved, so that a release stays the same program."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PythonKit:
-    """A program from PyPI, or from a git repository, in a virtual environment of its own."""
+    """A program from PyPI or from a git repository, in a virtual environment of its own."""
 
     requirements: tuple[str, ...]
-    """PEP 508, the agent itself first, and pinned. Empty where `repository` says it all."""
+    """PEP 508, pinned, the agent first. Empty if `repository` is enough."""
     python: str = "3.12"
     repository: str = ""
-    """`owner/name` on GitHub, for agents that need their whole source tree; it lies in `source/` of the folder."""
+    """`owner/name` on GitHub, for agents that need their source tree; it is in `source/` of the folder."""
     tag: str = ""
     parts: tuple[str, ...] = ()
     """Files and folders of the repository that it needs."""
@@ -30,7 +30,7 @@ class PythonKit:
 
     @property
     def release(self) -> str:
-        """The agent's own, as it is pinned."""
+        """The agent's own pinned release."""
         return self.tag or self.requirements[0].partition("==")[2]
 
 
@@ -51,96 +51,97 @@ Kit = PythonKit | NpmKit
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EditedTests:
-    """How an agent's program runs the tests that were edited, and shows its model what fails."""
+    """How an agent's program runs the edited tests and shows its model the failures."""
 
     command: tuple[str, ...]
-    """argv that runs test files; they are appended."""
+    """argv that runs test files; their names are appended."""
     targets: str
-    """How it names them: `path` or `module`."""
+    """Form of the names: `path` or `module`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AgentTask:
-    """What an agent is sent out with."""
+    """Input of one agent run."""
 
     root: Path
-    """Folder that it is installed in, seen inside at the same place."""
+    """Installation folder, mounted inside at the same path."""
     url: str
-    """The gateway, without `/v1`."""
+    """URL of the gateway, without `/v1`."""
     token: str = field(repr=False)
-    """The run token, which stands where a key would."""
+    """Run token, used in place of a key."""
     model: str
     prompt: str
     outbox: PurePosixPath
-    """Folder that is thrown away; `Launch.files` are put there."""
+    """Temporary folder for `Launch.files`, deleted after the run."""
     checkout: PurePosixPath
     calls: int
-    """Replies that it is to stop after."""
+    """Maximum number of replies."""
     validation: EditedTests | None = None
-    """Null where its program is to run no tests of its own accord."""
+    """None if the program must not run tests on its own."""
 
     @property
     def python(self) -> tuple[str, ...]:
-        """Its interpreter, deaf to the variables that are meant for the tests, and leaving no bytecode."""
+        """argv of its interpreter: ignores environment variables, which are meant for the tests, and writes no
+        bytecode."""
         return (str(self.root / "bin" / "python"), "-I", "-B")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Launch:
-    """How an agent is started on an errand."""
+    """How to start an agent for a task."""
 
     argv: tuple[str, ...]
     env: Mapping[str, str] = field(default_factory=dict)
-    """Besides the usual variables for the model's place and token."""
+    """Variables in addition to those for the model's URL and token."""
     files: Mapping[str, str] = field(default_factory=dict)
     """Path below the outbox → text: prompt, configuration."""
     writable: Mapping[str, str] = field(default_factory=dict)
-    """Place inside that it insists on writing to → folder below the outbox. Only where a sandbox isolates."""
+    """Path that the agent must write to → folder below the outbox. Only in isolating sandboxes."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Agent:
-    """An agent as a method runs it."""
+    """A third-party agent as a method runs it."""
 
     name: str
-    """The method's name."""
+    """Name of the method."""
     summary: str
     kit: Kit
     dialect: str
-    """How it speaks to its model: `chat`, `responses`, `messages`."""
+    """Dialect of its model calls: `chat`, `responses`, `messages`."""
     launch: Callable[[AgentTask], Launch]
     leftovers: tuple[str, ...] = ()
-    """Patterns of names: files and folders of its own in the checkout, which are no part of its work."""
+    """Name patterns of the agent's own files and folders in the checkout; not part of its work."""
     advice: str = ""
-    """What its prompt says at the end: what it has for tools, and when it is done."""
+    """End of its prompt: the available tools, and when it is done."""
     calls: int = 20
-    """Replies that it gets at most, unless an experiment asks for another number."""
+    """Default maximum number of replies; an experiment may override it."""
     stops_after: int | None = None
-    """Replies after which its program stops by itself, unless an experiment asks for another number. None: no limit."""
+    """Number of replies after which the program stops by itself, unless an experiment overrides it. None: no limit."""
     program: str = ""
-    """Name of its folder, where several methods run one program; else the method's."""
+    """Name of its folder if several methods use one program; else the method's name."""
     test_command: bool = True
-    """Whether it is told how tests are run."""
+    """Whether the prompt explains how to run tests."""
     validates: bool = False
-    """Whether its program can run tests of its own accord, where an experiment wants that."""
+    """Whether its program can run tests on its own, if an experiment asks for that."""
 
     def told(self, granted: int) -> int:
-        """Replies that its prompt and its settings name, where the gateway gives it so many."""
+        """Return the number of replies for its prompt and settings, if the gateway grants `granted`."""
         return granted if self.stops_after is None else min(self.stops_after, granted)
 
     @property
     def kit_key(self) -> str:
-        """Content key of what is installed. What a kit does not say does not count, so a new field changes no key."""
+        """Content key of what is installed. Leaves out empty fields, so that a new field changes no key."""
         said = {name: value for name, value in asdict(self.kit).items() if value}
         return content_key("agent-kit", type(self.kit).__name__, jsonable(said))
 
     @property
     def key(self) -> str:
-        """Content key of all that decides what it does: its kit and its own file."""
+        """Content key of everything that decides its behavior: its kit and its own file."""
         text = Path(inspect.getsourcefile(self.launch) or "").read_text(encoding="utf-8")
         return content_key("agent", self.name, self.kit_key, self.advice, self.calls, self.test_command, text)
 
 
 def jsonable(facts: Mapping[str, object]) -> dict[str, object]:
-    """The same with moments as text."""
+    """Return the facts with datetimes as text."""
     return {name: value.isoformat() if isinstance(value, datetime) else value for name, value in facts.items()}

@@ -1,4 +1,4 @@
-"""The agents that are known by name, one line each."""
+"""The known agents by name."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ AGENTS: tuple[Agent, ...] = (AIDER, MINI_SWE_AGENT, SWE_AGENT, SWE_AGENT_PLUS, O
 
 
 def agent_named(name: str) -> Agent:
-    """`NotFound` names those that there are."""
+    """Return the agent with this name. Raises `NotFound` with the known names."""
     for agent in AGENTS:
         if agent.name == name:
             return agent

@@ -1,4 +1,4 @@
-"""Claude Code: the agent of Anthropic. Proprietary, so only the adapter is ours and nothing of it is kept here."""
+"""Claude Code: the agent of Anthropic. Proprietary, so this repository contains only the adapter."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ _WEB = "WebFetch,WebSearch"
 
 
 def launch(errand: AgentTask) -> Launch:
-    """Whatever model it asks for, the run's is what answers. It writes its settings to a folder that goes."""
+    """Start Claude Code. The run's model answers whatever model it requests. It writes its settings to a temporary
+    folder."""
     (program,) = errand.root.glob(_PROGRAM)
     how = ("-p", "--bare", "--verbose", "--output-format", "stream-json", "--max-turns", str(errand.calls))
     rules = ("--model", errand.model, "--disallowedTools", _WEB, "--permission-mode", "bypassPermissions")

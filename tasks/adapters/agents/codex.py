@@ -1,4 +1,4 @@
-"""Codex CLI: the agent of OpenAI. Started as the program that its npm package carries, so it needs no Node inside."""
+"""Codex CLI: the agent of OpenAI. Runs the binary in its npm package, so it needs no Node inside."""
 
 from __future__ import annotations
 
@@ -12,8 +12,10 @@ _PROGRAM = "node_modules/@openai/codex-linux-*/vendor/*/bin/codex"
 
 
 def launch(errand: AgentTask) -> Launch:
-    """Its own sandbox is off, since it is in ours; so are its web search and its telemetry. The prompt comes on
-    standard input: as an argument it may be too long."""
+    """Start Codex without its own sandbox, since it runs in ours, and without web search and telemetry.
+
+    The prompt goes to standard input: it may be too long for an argument.
+    """
     (program,) = errand.root.glob(_PROGRAM)
     settings = {
         "model": errand.model,

@@ -1,8 +1,8 @@
-"""Keeps the project under test out of sight in an agent's own environment.
+"""Hides the project under test in an agent's own environment.
 
-Agents depend on packages that are themselves under test here, in later releases: requests for one, and its source
-would be the fix. Inside, such a package is shown as bytecode only, so the agent runs and there is nothing to read; a
-look at it all the same is found by the audit of trajectories. The CPython's own site-packages are shown empty.
+Agents depend on later releases of packages that are under test here, such as requests; their source may contain the
+fix. Inside the sandbox such a package is shown as bytecode only: the agent runs, but cannot read the source. The audit
+of trajectories finds attempts to read it. The CPython's own site-packages are shown empty.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from tasks.adapters.sandbox.base import Mount, own_packages
 from tasks.adapters.uv.process import Tool
 
 DEEPEST = 2
-"""Folders below the root in which importable packages of a repository lie, `src/flask`."""
+"""Maximum depth at which importable packages of a repository are searched, such as `src/flask`."""
 NOT_THE_PROJECT = frozenset({"test", "tests", "testing", "doc", "docs", "examples", "benchmarks"})
 SOURCE = (".py", ".pyi", ".pyx", ".c")
 COMPILE_SECONDS = 600.0
 
 
 def hidden(installed: Installed, paths: Iterable[str]) -> tuple[Mount, ...]:
-    """Mounts that go over those of `installed`; `paths` are all files of the base commit."""
+    """Return mounts that cover those of `installed`; `paths` are all files of the base commit."""
     if installed.base_prefix is None:
         return ()
     empty = _folder(installed, "empty")
@@ -36,14 +36,14 @@ def hidden(installed: Installed, paths: Iterable[str]) -> tuple[Mount, ...]:
 
 
 def packages_of(paths: Iterable[str]) -> frozenset[str]:
-    """Names under which the packages of a repository are imported."""
+    """Return the names under which the packages of a repository are imported."""
     folders = {path.rpartition("/")[0] for path in paths if path.endswith("/__init__.py")}
     tops = {folder for folder in folders if folder.rpartition("/")[0] not in folders and folder.count("/") < DEEPEST}
     return frozenset(folder.rpartition("/")[2] for folder in tops) - NOT_THE_PROJECT
 
 
 def _without_source(installed: Installed, package: Path) -> Path:
-    """A copy of a package that holds bytecode where the source was; made once."""
+    """Return a copy of a package with bytecode in place of its source; created once."""
     made = _folder(installed, package.name)
     with file_lock(made.with_name(f".{made.name}.lock")):
         if not made.is_dir():

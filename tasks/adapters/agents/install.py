@@ -1,8 +1,8 @@
-"""Puts an agent into a folder of its own: once per content, whole or not at all, safe between processes.
+"""Installs an agent into a folder of its own: once per content, atomically, safe between processes.
 
-agents/<name>-<key>/            finished; `installed.json` says what it holds
-agents/.<name>-<key>.lock       taken while it is made
-agents/.<name>-<key>.half       half made
+agents/<name>-<key>/            finished; `installed.json` lists its content
+agents/.<name>-<key>.lock       held during installation
+agents/.<name>-<key>.half       incomplete
 """
 
 from __future__ import annotations
@@ -36,20 +36,20 @@ MINUTES = 30
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Installed:
-    """An agent that can be started."""
+    """An installed agent."""
 
     name: str
     root: Path
     base_prefix: Path | None
-    """Folder of its CPython; null where it has none."""
+    """Folder of its CPython; None if it has none."""
     lock: tuple[str, ...]
-    """What is installed, `name==version`."""
+    """Installed packages, `name==version`."""
     seconds: float
-    """That installing it took."""
+    """Duration of the installation."""
 
     @property
     def mounts(self) -> tuple[Mount, ...]:
-        """What a sandbox has to show of the machine, read-only and at the same place."""
+        """Read-only mounts that a sandbox needs, at the same paths as on the host."""
         found = [Mount(self.root, PurePosixPath(self.root), content=f"agent-{self.root.name}")]
         if self.base_prefix is not None:
             found.append(Mount(self.base_prefix, PurePosixPath(self.base_prefix)))
@@ -58,22 +58,25 @@ class Installed:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Installer:
-    """Installs below one folder."""
+    """Installs agents below one folder."""
 
     folder: Path
     environ: Mapping[str, str]
-    """This process's own variables. uv, npm and git are started with those that `tool_environment` allows."""
+    """Environment of this process. uv, npm and git get only the variables that `tool_environment` allows."""
     sandbox: Sandbox
-    """Where packages without a wheel are built. npm runs no install scripts."""
+    """Sandbox for building packages without a wheel. npm runs no install scripts."""
     scratch: Path
-    """Folder for the private copies that builds work on."""
+    """Folder for private copies during builds."""
     sources: Path | None = None
-    """Folder of bare mirrors `<owner>__<name>.git`, asked before GitHub is."""
+    """Folder of bare mirrors `<owner>__<name>.git`, used instead of GitHub if present."""
     timeout_s: float = MINUTES * 60.0
 
     def install(self, agent: Agent) -> Installed:
-        """The agent, installed unless it is there. `BuildFailed` where it cannot be, `InfrastructureError` where the
-        registry or the machine failed, `NotFound` where its CPython, npm or git is missing."""
+        """Return the agent, installing it if necessary.
+
+        Raises `BuildFailed` if it cannot be installed, `InfrastructureError` if the registry or the machine failed,
+        `NotFound` if its CPython, npm or git is missing.
+        """
         root = place(self.folder, agent)
         with file_lock(root.with_name(f".{root.name}.lock")):
             if not (root / ROW).is_file():
@@ -95,7 +98,7 @@ class Installer:
             remove(half)
 
     def _python(self, kit: PythonKit, root: Path) -> list[str]:
-        """A virtual environment that can be renamed. Bytecode is written now: inside, the folder is read-only."""
+        """Create a relocatable virtual environment with bytecode, since the folder is read-only in the sandbox."""
         interpreter = pick(find_interpreters(self.environ, find_uv()), kit.python)
         uv = gated_uv(
             self._tool(find_uv()),
@@ -119,7 +122,7 @@ class Installer:
         return installed
 
     def _source(self, kit: PythonKit, into: Path) -> Path:
-        """The parts of a tag's tree that are needed, without history; from a mirror where there is one."""
+        """Check out the needed parts of a tag without history; from a mirror if there is one."""
         mirror = (self.sources or into) / f"{repo_folder(kit.repository)}.git"
         with tempfile.TemporaryDirectory(prefix="swt-source-") as name:
             clone = mirror.resolve() if mirror.is_dir() else self._clone(kit, Path(name) / "clone")
@@ -127,7 +130,7 @@ class Installer:
             self._program("git").run(
                 *("--git-dir", str(clone), "--work-tree", str(into), "checkout", "--quiet"),
                 *(f"refs/tags/{kit.tag}", "--", *(kit.parts or (".",))),
-                extra_env=(f"GIT_INDEX_FILE={name}/index",),  # a mirror has none, and is left as it is
+                extra_env=(f"GIT_INDEX_FILE={name}/index",),  # a mirror has no index, and must stay unchanged
                 hint=f"is {kit.tag} a tag of {kit.repository}?",
             )
         return into
@@ -157,12 +160,12 @@ class Installer:
 
 
 def place(folder: Path, agent: Agent) -> Path:
-    """Where an agent is or would be."""
+    """Return the folder of an agent, installed or not."""
     return folder.absolute() / f"{agent.program or agent.name}-{agent.kit_key[:KEY_DIGITS]}"
 
 
 def ready(folder: Path | None, agent: Agent) -> Installed:
-    """An agent that is there; `NotFound` where it is not."""
+    """Return an installed agent. Raises `NotFound` if it is not installed."""
     root = place(folder or Path("agents"), agent)
     if folder is None or not (root / ROW).is_file():
         hint = f"`swt agents install {agent.name}` installs it"

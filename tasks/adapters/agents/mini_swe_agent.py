@@ -1,4 +1,4 @@
-"""mini-swe-agent: a hundred lines around a shell."""
+"""mini-swe-agent: a minimal agent, a hundred lines around a shell."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ _FORMAT = "{{ error }}\nCall the tool `bash` with a command; `" + SUBMIT + "` al
 
 
 def launch(errand: AgentTask) -> Launch:
-    """All its templates are ours: its own say that the issue is to be solved. Its shell does not see the run token."""
+    """Start mini-swe-agent with our templates: its own ask the agent to solve the issue. Its shell does not get the
+    token."""
     config = {
         "agent": {
             "system_template": "You work in a shell, by calling the tool `bash`.",
@@ -50,7 +51,7 @@ def launch(errand: AgentTask) -> Launch:
             "MSWEA_GLOBAL_CONFIG_DIR": f"{errand.outbox}/own",
             "MSWEA_SILENT_STARTUP": "1",
             "LITELLM_LOCAL_MODEL_COST_MAP": "True",
-            "MSWEA_MODEL_RETRY_STOP_AFTER_ATTEMPT": "1",  # the gateway tries again
+            "MSWEA_MODEL_RETRY_STOP_AFTER_ATTEMPT": "1",  # the gateway retries
         },
         files={"config.yaml": json.dumps(config)},
     )

@@ -1,4 +1,4 @@
-"""OpenCode: an agent for the terminal. Started as the program in its npm package, so it needs no Node inside."""
+"""OpenCode: a terminal agent. Runs the binary in its npm package, so it needs no Node inside."""
 
 from __future__ import annotations
 
@@ -12,8 +12,10 @@ _PROGRAM = "node_modules/opencode-linux-*[0-9]/bin/opencode"
 
 
 def launch(errand: AgentTask) -> Launch:
-    """It knows one provider, the run's, and asks nobody for lists, updates, plug-ins or language servers. The token is
-    in its configuration, so that its shell does not see it."""
+    """Start OpenCode with the run's provider only, without requests for lists, updates, plug-ins or language servers.
+
+    The token is in its configuration, so that its shell does not get it.
+    """
     (program,) = errand.root.glob(_PROGRAM)
     model = f"swt/{errand.model}"
     config = {

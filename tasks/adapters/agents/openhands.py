@@ -1,4 +1,4 @@
-"""OpenHands: its command line without a screen."""
+"""OpenHands: its command line in headless mode."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from tasks.adapters.agents.base import Agent, AgentTask, Launch, PythonKit
 
 
 def launch(errand: AgentTask) -> Launch:
-    """Commands run in its own process, not in a container of its own: it is in ours."""
+    """Start OpenHands. Commands run in its own process, not in its own container, since it runs in our sandbox."""
     return Launch(
         argv=(
             *(*errand.python, str(errand.root / "bin" / "openhands"), "--headless", "--json", "--override-with-envs"),

@@ -1,4 +1,4 @@
-"""Which of an agent's changes are its work: not its own files, and not what the repository itself ignores."""
+"""Selects the changes that are an agent's work, without its own files and files that the repository ignores."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from tasks.adapters.patch.apply import ReadBase
 from tasks.adapters.patch.render import Change
 
 PLAIN = b"./"
-"""Before a path, so that one which begins with a colon is no magic to git."""
+"""Prefix of a path, so that git does not parse a leading colon as pathspec magic."""
 
 
 def own_work(
     changes: Sequence[Change], leftovers: Iterable[str], paths: Iterable[str], read: ReadBase
 ) -> tuple[tuple[Change, ...], tuple[str, ...]]:
-    """The changes that count, and the paths of those that do not. `paths` and `read` are of the base commit."""
+    """Return the changes that count, and the paths of the others. `paths` and `read` describe the base commit."""
     new = [change.path for change in changes if change.before is None]
     patterns = tuple(leftovers)
     out = {path for path in new if _matches(path, patterns)}
@@ -27,10 +27,10 @@ def own_work(
 
 
 def ignored(asked: Sequence[str], paths: Iterable[str], read: ReadBase) -> frozenset[str]:
-    """Those of new files that `git add` would pass over, by the ignore files of the base commit.
+    """Return the new files that `git add` would ignore by the ignore files of the base commit.
 
-    Asked of a repository of our own that holds nothing else: in the agent's, git would run what the agent wrote into
-    its configuration.
+    Runs git in a separate empty repository: in the agent's repository, git would execute configuration that the agent
+    wrote.
     """
     rules = {path: read(path) for path in paths if path.rpartition("/")[2] == ".gitignore"} if asked else {}
     if not rules:
@@ -53,5 +53,5 @@ def ignored(asked: Sequence[str], paths: Iterable[str], read: ReadBase) -> froze
 
 
 def _matches(path: str, patterns: tuple[str, ...]) -> bool:
-    """Whether a pattern fits the path's file or one of its folders."""
+    """Whether a pattern matches the path's file or one of its folders."""
     return any(fnmatchcase(part, pattern) for part in path.split("/") for pattern in patterns)

@@ -1,4 +1,5 @@
-"""Sends an agent out: a checkout without a future, a sandbox without a network, a run token instead of a key."""
+"""Runs a third-party agent: a checkout without later history, a sandbox without network, a run
+token instead of a key."""
 
 from __future__ import annotations
 
@@ -31,28 +32,28 @@ from tasks.domain.run import Limits
 
 GRACE_S = 30.0
 LAST_WORDS = 600
-"""Characters of its output that an error quotes."""
+"""Number of characters of the agent's output that an error quotes."""
 
 
 class AgentFailed(InfrastructureError):
-    """It ended before it asked its model anything, or what it was answered last was trouble of ours."""
+    """The agent ended before its first model call, or its last call failed for an internal reason."""
 
     slug = "agent"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AgentLimits:
-    """Ceilings of one run."""
+    """Limits of one run."""
 
     calls: int
-    """Replies of the model."""
+    """Maximum number of model replies."""
     seconds: float
-    """Wall time in which its model answers."""
+    """Wall time in which the model answers."""
     told: int | None = None
-    """Replies that its settings name. None: `calls`. A program may ask its model for more than it counts (aider: for a
-    summary of the chat)."""
+    """Number of replies for the agent's settings; None: `calls`. A program may make more calls than it counts, as Aider
+    does for a summary of the chat."""
     grace_s: float = GRACE_S
-    """So long it may go on afterwards; then it is ended with all that it started."""
+    """Seconds that the agent may continue after that; then its process tree is killed."""
     memory_mb: int = 4096
     disk_mb: int = 4096
     processes: int = 512
@@ -69,19 +70,19 @@ class AgentLimits:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AgentResult:
-    """What an agent came back with."""
+    """Result of one agent run."""
 
     changes: tuple[Change, ...]
-    """Its work."""
+    """The agent's work."""
     left_out: tuple[str, ...]
-    """Paths of files that are not: its own, and those that the repository ignores."""
+    """Paths of other changed files: the agent's own files, and files that the repository ignores."""
     ran: CommandResult
     account: AgentRun
-    """The row, which is in the store."""
+    """The row in the store."""
 
     @property
     def ending(self) -> tuple[str, ...]:
-        """How it ended, as branches: `budget-calls`, `timed-out`, `exit-1`; nothing where it ended by itself."""
+        """How the run ended, as branches: `budget-calls`, `timed-out`, `exit-1`; empty if the agent ended by itself."""
         ran, words = self.ran, []
         if self.account.stopped:
             words.append(self.account.stopped.replace(": ", "-"))
@@ -100,10 +101,10 @@ def send(
     allowance: AgentLimits,
     validation: EditedTests | None = None,
 ) -> AgentResult:
-    """One run of an agent on a bench. Whatever it leaves there when it ends, or is ended, is its work.
+    """Run an agent on a workbench. Its work is the state of the checkout when it ends or is killed.
 
-    `NotFound` where it is not installed; `UsageError` for a model that no switchboard stands behind; `AgentFailed`
-    where it did not come to work; `BudgetExhausted` where whoever else pays has nothing left.
+    Raises `NotFound` if the agent is not installed, `UsageError` for a model without a router, `AgentFailed` if it made
+    no useful call. Raises `BudgetExhausted` if another payer's budget is used up.
     """
     outing = _Outing(agent, prompt, _local(bench), _switched(model), allowance, validation)
     ran, account = outing.run()
@@ -115,7 +116,7 @@ def send(
 
 @dataclass(frozen=True, slots=True)
 class _Outing:
-    """One run, from the token to the account."""
+    """One agent run, from the token to the account."""
 
     agent: Agent
     prompt: str
@@ -126,7 +127,7 @@ class _Outing:
 
     def run(self) -> tuple[CommandResult, AgentRun]:
         installed = ready(self.bench.supplies.agents, self.agent)
-        # Not in the scratch folder, which a user chooses: the path of a socket has at most 107 bytes.
+        # The path of a socket has at most 107 bytes; a user's scratch folder may be longer.
         with tempfile.TemporaryDirectory(prefix="swt-agent-") as name:
             folder = Path(name)
             gateway = Gateway(self.model.board, folder / "under-way")
@@ -152,7 +153,8 @@ class _Outing:
         )
 
     def _way(self, place: Path) -> Forwarding:
-        """The way to the gateway. Only where nothing isolates do runs share the machine's ports."""
+        """Return the connection to the gateway. Without isolation, runs share the machine's
+        ports and need a free one."""
         supplies = self.bench.supplies
         port = _free_port() if supplies.sandbox.kind is SandboxKind.PROCESS else PORT
         return forwarding(place, supplies.sandbox.kind, python=str(supplies.environment().python), port=port)
@@ -196,7 +198,7 @@ def _local(bench: Workbench) -> LocalWorkbench:
 
 
 def _refuse(agent: Agent, account: AgentRun, ran: CommandResult, payers: Sequence[Meter]) -> None:
-    """Raises where the run says nothing about the agent."""
+    """Raise an error if the run says nothing about the agent."""
     if account.trouble:
         raise AgentFailed(f"{agent.name}: {account.trouble}", hint="what was answered is kept; run it again")
     whose, _, what = account.stopped.partition(": ")

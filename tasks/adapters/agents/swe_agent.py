@@ -1,4 +1,4 @@
-"""SWE-agent: a shell and an editor made for models; and the same, told how tests are run and to run its own."""
+"""SWE-agent: a shell and an editor made for models; and a variant that is told how to run tests, and to run its own."""
 
 from __future__ import annotations
 
@@ -15,12 +15,11 @@ pip() {
     if [ "$1" = install ]; then echo "There is no network: nothing was installed."; else command pip "$@"; fi
 }
 """
-"""Its editor installs two packages that it can do without, and stops where that fails."""
+"""Makes `pip install` a no-op: SWE-agent's editor installs two optional packages and stops if that fails."""
 
 
 def launch(errand: AgentTask) -> Launch:
-    """Its settings, all of them ours. It writes to /root and nowhere else will do; there is no repository for it to
-    reset: it is started in one."""
+    """Start SWE-agent with our settings. It must write to /root. It gets no repository to reset: it starts in one."""
     source, outbox = f"{errand.root}/source", str(errand.outbox)
     config = {
         "output_dir": f"{outbox}/runs",
@@ -68,7 +67,7 @@ def launch(errand: AgentTask) -> Launch:
 
 
 def _model(errand: AgentTask) -> dict[str, object]:
-    """Ceilings in dollars are the gateway's; it knows no price for the model's name."""
+    """Return the model settings. The gateway enforces dollar limits; SWE-agent has no price for the model's name."""
     return {
         "name": f"openai/{errand.model}",
         "api_base": f"{errand.url}/v1",

@@ -1,4 +1,4 @@
-"""The choice of a backend: PostgreSQL where machines work together, else the files of this machine."""
+"""Selects the backend: PostgreSQL if machines work together, else the files of this machine."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tasks.adapters.coordination.sqlite import LocalCoordinator
 def open_coordinator(folder: Path, scope: str, clock: Clock | None = None) -> Coordinator:
     """Coordinate under `scope` with other machines, or in `folder` with other processes of this machine.
 
-    No lock file is used beside a lease: on a shared folder a process that hangs would hold it for ever.
+    A lease replaces the lock file: on a shared folder, a hanging process would hold a lock file for ever.
     """
     opened = session()
     return SharedCoordinator(opened, scope) if opened else LocalCoordinator(folder, clock or SystemClock())

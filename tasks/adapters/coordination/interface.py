@@ -14,11 +14,11 @@ Row = dict[str, Any]
 """A JSON object. Numbers keep all their digits."""
 
 FAILURES = (LeaseError, sqlite3.Error)
-"""What a transaction raises if its database fails."""
+"""Errors that a transaction raises if its database fails."""
 
 
 def parse_rows(found: Iterable[tuple[str, str]]) -> dict[str, Row]:
-    """Parse rows that are stored as JSON. All at once: one by one, 4,000 rows took 4 ms longer."""
+    """Parse rows that are stored as JSON. One parse for all: single parses of 4,000 rows took 4 ms longer."""
     texts = dict(found)
     return dict(zip(texts, json.loads(f"[{','.join(texts.values())}]"), strict=True))
 
@@ -60,9 +60,9 @@ class Coordinator(Protocol):
     """Claims and tables of the processes that share one piece of work."""
 
     def claim(self, name: str, *, wait: bool, patience_s: float = 0.0) -> AbstractContextManager[Claim | None]:
-        """Hold a claim. None if another process has it, which cannot be with `wait`.
+        """Hold a claim. Yields None if another process has it; with `wait`, never None.
 
-        With `patience_s`, a process that hangs keeps a lease for so long if its connection is open.
+        With `patience_s`, a hanging process keeps its lease for that many more seconds if its connection is open.
         """
         ...
 

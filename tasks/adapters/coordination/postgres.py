@@ -1,19 +1,19 @@
-"""The backend of several machines: leases and rows in PostgreSQL.
+"""The backend for several machines: leases and rows in PostgreSQL.
 
-    swt_lease    name → the process that holds it, and until when by the database's clock
+    swt_lease    name → the process that holds it, and its end by the database's clock
     swt_row      table and key → a small row, in the order of first writing
 
-No machine's own clock is used. A process renews all its leases three times in the time of a lease, over a connection of
-its own. It also keeps an advisory lock on this connection, which shows that the process is alive even if it is stopped.
-So a lease ends in one of two ways:
+Times come from the database's clock only. A process renews all its leases three times per lease length, over a
+connection of its own. It also holds an advisory lock on this connection, which shows that the process is alive even if
+it is stopped. A lease therefore ends in one of two ways:
 
-- its time is over and the connection is gone: the process or its machine died;
-- its time is over for `patience_s` longer, though the connection is open: the process hangs. A run is made again at
-  once, since a second run costs some seconds. For a model call others wait: the process may be paying for the reply.
+- It expired and the connection is closed: the process or its machine died.
+- It expired more than `patience_s` ago while the connection is open: the process hangs. Runs have no patience, since a
+  second run costs some seconds. Model calls have one, since the process may be paying for the reply.
 
-The process may wake up after that. It therefore calls `Lease.confirmed` before it stores what cannot be stored twice.
+The process may wake up after that. It therefore calls `Lease.confirmed` before it stores what must not be stored twice.
 Advisory locks alone would need no table and no clock, but a restart of PostgreSQL releases all of them while their
-processes are alive. Rows outlast it, and the processes renew them within their time.
+processes are alive. Rows survive a restart, and the processes renew them before they expire.
 """
 
 from __future__ import annotations
@@ -35,24 +35,24 @@ if TYPE_CHECKING:
     import psycopg
 
 LEASE_S = 60.0
-"""Length of a lease: how long the work of a dead machine stays blocked."""
+"""Length of a lease in seconds: how long the work of a dead machine stays blocked."""
 RENEWALS = 3
-"""Per lease."""
+"""Renewals per lease length."""
 PATIENCE_S = 120.0
-"""How long a database that stopped answering is retried: it may be restarting."""
+"""How long to retry a database that stopped answering: it may be restarting."""
 HELLO_S = 10.0
-"""The same for one that never answered: its address may be wrong."""
+"""How long to retry a database that never answered: its address may be wrong."""
 IDLE_S = 15
-"""A process that is stopped inside a transaction loses it after so long, and others get their turn."""
+"""A process that stops inside a transaction loses it after this many seconds, so that others can continue."""
 FIRST_S, LAST_S = 0.05, 1.0
-"""Between two attempts at a lease of another process: the wait doubles."""
+"""Shortest and longest wait between two attempts at a lease of another process; the wait doubles."""
 FORGOTTEN = "1 day"
-"""Leases of dead processes are deleted so long after their end."""
+"""Time after the end of a dead process's lease until it is deleted."""
 CLASS = 0x737774
-"""First half of our advisory locks: `swt`. The second is 0 for making tables, else it is a process's own."""
+"""First half of our advisory locks: `swt`. The second half is 0 for creating tables, else the id of a process."""
 
 Ask = Callable[..., list[tuple[Any, ...]]]
-"""Statement and its values by name → its rows."""
+"""Runs a statement with named values and returns its rows."""
 
 _TABLES = """
     CREATE TABLE IF NOT EXISTS swt_lease (
@@ -79,7 +79,7 @@ _TAKE = f"""
         - CASE WHEN {_CONNECTED} THEN %(patience_s)s ELSE 0 END * interval '1 second'
     RETURNING token
 """
-"""An attempt whose answer was lost is repeated with the same token."""
+"""A retry after a lost response uses the same token."""
 _RENEW = """
     UPDATE swt_lease SET until = clock_timestamp() + %(lease_s)s * interval '1 second'
     WHERE token = ANY(%(tokens)s) RETURNING token
@@ -92,7 +92,7 @@ _CLAIMED = f"""
     SELECT name FROM swt_lease AS held WHERE name = ANY(%(names)s)
     AND (until > clock_timestamp() - %(lease_s)s * interval '1 second' OR {_CONNECTED})
 """
-"""Within two leases of the last renewal: by then every lease of a dead process is over."""
+"""Within two lease lengths of the last renewal: by then every lease of a dead process is over."""
 _CLOCK = "SELECT extract(epoch FROM clock_timestamp())::float8"
 _BEGIN = f"{_CLOCK} FROM (SELECT pg_advisory_xact_lock(%(class)s + 1, hashtext(%(kind)s))) AS taken"
 _ROWS = "SELECT key, value FROM swt_row WHERE kind = %(kind)s ORDER BY place"
@@ -103,7 +103,7 @@ _PUT = """
 """
 _DELETE = "DELETE FROM swt_row WHERE kind = %(kind)s AND key = ANY(%(keys)s) RETURNING 1"
 KEEPALIVE = {"keepalives_idle": 10, "keepalives_interval": 5, "keepalives_count": 3}
-"""Of the connections, in seconds: both sides notice a lost connection after half a minute."""
+"""Of the connections, in seconds: both sides detect a lost connection after half a minute."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +119,7 @@ class Lease:
 
 
 class _Away(LeaseError):
-    """The database does not answer now."""
+    """The database does not respond now."""
 
 
 class PostgresSession:
@@ -142,9 +142,9 @@ class PostgresSession:
 
     @contextmanager
     def lease(self, name: str, *, wait: bool, patience_s: float = 0.0) -> Iterator[Lease | None]:
-        """Hold a name. None if another process has it, which cannot be with `wait`.
+        """Hold a name. Yields None if another process has it; with `wait`, never None.
 
-        Raises `LeaseError` if the database does not answer.
+        Raises `LeaseError` if the database does not respond.
         """
         token = secrets.randbits(62)
         if not self._take(name, token, wait=wait, patience_s=patience_s):
@@ -155,11 +155,12 @@ class PostgresSession:
             yield Lease(self, token)
         finally:
             self._tokens.discard(token)
-            with suppress(LeaseError):  # it ends by itself
+            with suppress(LeaseError):  # the lease expires anyway
                 self.ask(_DROP, token=token)
 
     def ask(self, query: str, **given: Any) -> list[tuple[Any, ...]]:
-        """Return the rows of a statement that may run twice. Retries while the database is away, then `LeaseError`."""
+        """Run a repeatable statement and return its rows. Retries while the database is away,
+        then raises `LeaseError`."""
         began = time.monotonic()
         while True:
             try:
@@ -172,9 +173,9 @@ class PostgresSession:
 
     @contextmanager
     def transaction(self) -> Iterator[Ask]:
-        """Run several statements, all or nothing, while other threads wait for the connection.
+        """Run several statements in one transaction, while other threads wait for the connection.
 
-        Raises `LeaseError` if the connection is lost before the end; then nothing was done.
+        Raises `LeaseError` if the connection is lost before the end; then nothing was changed.
         """
         self.ask(_CLOCK)  # waits for a database that is away
         with self._lock, self._translate_errors():
@@ -184,7 +185,7 @@ class PostgresSession:
                 yield lambda query, **given: connection.execute(query, self._values(given)).fetchall()
 
     def close(self) -> None:
-        """Close the connections. Leases that are still held end in their time."""
+        """Close the connections. Leases that are still held expire."""
         self._closed.set()
         if self._heartbeat:
             self._heartbeat.join()
@@ -231,7 +232,7 @@ class PostgresSession:
         if self._connection is None:
             connection = self._connect()
             with connection.transaction():
-                connection.execute("SELECT pg_advisory_xact_lock(%s, 0)", [CLASS])  # one maker of tables at a time
+                connection.execute("SELECT pg_advisory_xact_lock(%s, 0)", [CLASS])  # creates tables one at a time
                 connection.execute(_TABLES)
                 connection.execute(_TIDY, self._values({}))
             self._connection = connection
@@ -246,7 +247,7 @@ class PostgresSession:
     def _connect(self) -> psycopg.Connection[Any]:
         import psycopg
 
-        # From a database in SQL_ASCII, text would come as bytes.
+        # A database in SQL_ASCII would return text as bytes.
         given = {"connect_timeout": 5, **KEEPALIVE, **self._parameters, "client_encoding": "utf8"}
         own = " ".join(f"-c tcp_{name}={value}" for name, value in KEEPALIVE.items())
         given["options"] = f"{given.get('options') or ''} {own}".strip()
@@ -287,7 +288,7 @@ class PostgresSession:
 
 
 def _parsed(address: str) -> dict[str, Any]:
-    """Parse a `postgresql://` address. Raises `BadInput`, which does not show the address, if it is none."""
+    """Parse a `postgresql://` address. Raises `BadInput`, without the address in the message, if it is invalid."""
     try:
         import psycopg
         from psycopg.conninfo import conninfo_to_dict
@@ -327,7 +328,7 @@ class SharedTransaction:
 
 @dataclass(frozen=True, slots=True)
 class SharedCoordinator:
-    """Raises `LeaseError` if the database does not answer."""
+    """Coordinator of several machines. Raises `LeaseError` if the database does not respond."""
 
     session: PostgresSession
     scope: str
@@ -348,12 +349,14 @@ class SharedCoordinator:
 
 
 _SESSIONS: dict[int, PostgresSession] = {}
-"""By process: a fork shares no connection with its parent."""
+"""Sessions by process id: a fork must not share its parent's connection."""
 
 
 def open_session(address: str, *, lease_s: float = LEASE_S) -> None:
-    """Let this process coordinate with other machines. An empty address changes nothing. To be called at the edge,
-    where settings are read: the address has a password, which must not travel with units of work."""
+    """Let this process coordinate with other machines. An empty address changes nothing.
+
+    Call this at the edge, where settings are read: the address has a password, which must not be passed to tasks.
+    """
     if address and os.getpid() not in _SESSIONS:
         _SESSIONS[os.getpid()] = PostgresSession(address, lease_s=lease_s)
 

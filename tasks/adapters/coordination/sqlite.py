@@ -1,4 +1,4 @@
-"""The backend of one machine: lock files and SQLite.
+"""The backend for one machine: lock files and SQLite.
 
 <folder>/<name>.lock    held as long as its claim; removed with it
 <folder>/rows.sqlite    rows of all tables
@@ -19,7 +19,7 @@ from tasks.adapters.coordination.locks import temporary_lock
 from tasks.domain.names import file_name
 
 PATIENCE_S = 60.0
-"""How long a transaction waits for the transactions of other processes."""
+"""Seconds that a transaction waits for the transactions of other processes."""
 
 _TABLE = """
     CREATE TABLE IF NOT EXISTS line (
@@ -67,7 +67,7 @@ class LocalTransaction:
 
 @dataclass(frozen=True, slots=True)
 class LocalCoordinator:
-    """Raises `sqlite3.Error` if the file with the rows is damaged."""
+    """Coordinator of one machine. Raises `sqlite3.Error` if the file with the rows is damaged."""
 
     folder: Path
     clock: Clock = field(default_factory=SystemClock)
@@ -83,7 +83,7 @@ class LocalCoordinator:
         self.folder.mkdir(parents=True, exist_ok=True)
         path = self.folder / "rows.sqlite"
         with closing(sqlite3.connect(path, timeout=PATIENCE_S, isolation_level=None)) as connection:
-            connection.execute("PRAGMA synchronous = OFF")  # a power cut ends all processes, and their rows with them
+            connection.execute("PRAGMA synchronous = OFF")  # after a power cut no process needs its rows
             connection.execute("BEGIN IMMEDIATE")
             connection.execute(_TABLE)
             yield LocalTransaction(self, connection, table, self.clock.now().timestamp())

@@ -1,1 +1,1 @@
-"""Language models: one small protocol, clients, prices, cache and replay, budgets, and the metering gateway."""
+"""Language models: protocol, clients, prices, reply cache and replay, budgets, and the metering gateway."""

@@ -1,8 +1,8 @@
-"""The model protocol: what a method says to a model, and what comes back.
+"""The model protocol: requests of methods and replies of models.
 
-A method gets a `Model` and nothing else of this package: keys, prices, cache, budgets and rows are behind it. A call
-that returns has been paid for (or replayed) and is on disk. A call that raises is one of `errors.py`; whatever the
-provider did, it is never the candidate's failure.
+A method gets only a `Model` from this package; keys, prices, cache, budgets and rows are hidden behind it. When a call
+returns, its reply is paid for or replayed, and stored. A failing call raises an error of `errors.py`; provider failures
+never count against a candidate.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ class Role(StrEnum):
 
 
 class Finish(StrEnum):
-    """Why the model stopped, in one vocabulary for all providers."""
+    """Why the model stopped; one vocabulary for all providers."""
 
     STOP = "stop"
     LENGTH = "length"
@@ -43,15 +43,15 @@ class ToolSpec:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolCall:
-    """A tool that the model wants called."""
+    """A tool call that the model requests."""
 
     call_id: str
     name: str
     arguments: str
-    """JSON text exactly as the model wrote it, which may be broken."""
+    """JSON text exactly as the model wrote it; it may be invalid."""
 
     def parsed(self) -> Mapping[str, Any] | None:
-        """The arguments; null where they are not a JSON object."""
+        """Return the arguments; None if they are not a JSON object."""
         try:
             value = json.loads(self.arguments or "{}")
         except (ValueError, RecursionError):
@@ -66,31 +66,31 @@ class Message:
     role: Role
     text: str = ""
     tool_calls: tuple[ToolCall, ...] = ()
-    """What an `assistant` message called."""
+    """Calls that an `assistant` message makes."""
     tool_call_id: str = ""
-    """Which call a `tool` message answers."""
+    """Id of the call that a `tool` message answers."""
     native: str = ""
-    """As `Reply.native`, in an `assistant` message: goes back to the provider as it came."""
+    """In an `assistant` message, the same as `Reply.native`: sent back to the provider unchanged."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Usage:
-    """Tokens as the provider counted them; null where it did not say."""
+    """Tokens as the provider counted them; None if it did not report them."""
 
     prompt: int | None = None
-    """All tokens sent, those in the provider's cache included."""
+    """All prompt tokens, including those in the provider's cache."""
     completion: int | None = None
-    """All tokens made, hidden reasoning included."""
+    """All completion tokens, including hidden reasoning."""
     cached: int | None = None
-    """How many of `prompt` came from the provider's prompt cache."""
+    """Part of `prompt` that came from the provider's prompt cache."""
     written: int | None = None
-    """How many of `prompt` were put into it for a price of their own (Anthropic); null where there is no such thing."""
+    """Part of `prompt` written to the cache at a separate price (Anthropic); None if the provider has no such price."""
     written_for_long: int | None = None
-    """How many of `written` stay there for an hour, which is dearer still."""
+    """Part of `written` that stays in the cache for an hour, at a higher price."""
 
     @property
     def total(self) -> int | None:
-        """Tokens sent and made; null where either is."""
+        """Prompt and completion tokens together; None if either is None."""
         return _sum(self.prompt, self.completion)
 
     def __add__(self, other: Usage) -> Usage:
@@ -105,24 +105,24 @@ class Usage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reply:
-    """What the model answered."""
+    """The reply of a model."""
 
     text: str
     tool_calls: tuple[ToolCall, ...] = ()
     usage: Usage = field(default_factory=Usage)
     cost_usd: float | None = None
-    """What the call cost when it was made; null where price or tokens are unknown. A replayed reply keeps its cost."""
+    """Cost of the original call; None if price or tokens are unknown. A replayed reply keeps its cost."""
     seconds: float = 0.0
-    """From sending to the last byte when the call was made, without waiting for a limiter or another attempt."""
+    """Time from sending to the last byte of the original call, without waiting for limits or other attempts."""
     raw: str = ""
-    """The provider's answer as JSON text."""
+    """The provider's response as JSON text."""
     native: str = ""
-    """What the provider wants to see again in the next call and nobody else can read (thinking and its signatures,
-    encrypted reasoning): the answer's blocks or items as JSON text, under the name of their dialect. Empty where text
-    and tool calls are all."""
+    """Content that only the provider can read and that the next call must send back: thinking with signatures,
+    encrypted reasoning. JSON text of blocks or items under the name of their dialect. Empty if text and tool calls are
+    complete."""
     finish_reason: Finish = Finish.STOP
     cached: bool = False
-    """Whether it was replayed, and so cost nothing now."""
+    """Whether the reply was replayed and cost nothing now."""
 
     @property
     def message(self) -> Message:
@@ -132,23 +132,23 @@ class Reply:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options:
-    """How a model is to answer. What is null or empty is not said: the provider decides."""
+    """Sampling options of a call. None or empty options are not sent: the provider decides."""
 
     temperature: float | None = None
     top_p: float | None = None
     seed: int | None = None
     stop: tuple[str, ...] = ()
     max_tokens: int | None = None
-    """Of what is read, hidden reasoning not counted."""
+    """Limit of the visible reply, without hidden reasoning."""
     reasoning_tokens: int | None = None
-    """Room for hidden reasoning on top of `max_tokens`: providers count both against one limit. In the messages dialect
-    it is also the budget that switches thinking on."""
+    """Tokens for hidden reasoning in addition to `max_tokens`: providers count both against one limit. In the messages
+    dialect, also the budget that enables thinking."""
     reasoning_effort: str | None = None
-    """In the provider's words: `minimal`, `low`, `medium`, `high`."""
+    """The provider's value: `minimal`, `low`, `medium`, `high`."""
     verbosity: str | None = None
 
     def over(self, other: Options) -> Options:
-        """These, and the other's where these say nothing."""
+        """Return these options, with those of `other` where these are not set."""
         return Options(**{one.name: _said(getattr(self, one.name), getattr(other, one.name)) for one in fields(self)})
 
 
@@ -164,23 +164,24 @@ class ModelQuestion:
     tools: tuple[ToolSpec, ...] = ()
     options: Options = GREEDY
     sample: int = 0
-    """Tells repeated calls with equal content apart: samples 0 to 4 are five replies, and asking for sample 3 again
-    replays it."""
+    """Distinguishes repeated calls with equal content: samples 0 to 4 give five replies, and repeating sample 3 replays
+    its reply."""
     step: str = ""
-    """Which part of the method asks: `judge`, `search`. A sweep may name a model of its own for it."""
+    """Step of the method: `judge`, `search`. A sweep may configure another model for it."""
 
     @property
     def last(self) -> str:
-        """The text of the last message."""
+        """Text of the last message."""
         return self.messages[-1].text if self.messages else ""
 
 
 class Model(Protocol):
-    """Raises `ModelError`s (errors.py). A reply that is cut is a reply, unless nothing in it can be read."""
+    """A language model. Raises `ModelError`s (errors.py). A cut reply counts as a reply unless nothing in it is
+    readable."""
 
     @property
     def name(self) -> str:
-        """As in `data/models.toml`: what rows and candidates are labelled with."""
+        """Name in `data/models.toml`; labels rows and candidates."""
         ...
 
     def complete(self, question: ModelQuestion) -> Reply: ...
@@ -195,7 +196,7 @@ def user(text: str) -> Message:
 
 
 def tool_result(call: ToolCall, text: str) -> Message:
-    """The answer to a call of a tool."""
+    """Return the message that answers a tool call."""
     return Message(role=Role.TOOL, text=text, tool_call_id=call.call_id)
 
 

@@ -1,17 +1,17 @@
-"""What can go wrong between a method and a model. None of it is a candidate's failure.
+"""Errors between a method and a model. None of them counts against a candidate.
 
 InfrastructureError
-└── ModelError                 the root of this file; `retry` says whether a later attempt may pass
+└── ModelError                 root of this file; `retry` says whether a later attempt may succeed
     ├── ProviderFailed         rate limits, 5xx, timeouts, cut streams, garbage: after all attempts (retry)
-    ├── ProviderRefused        the model's name or a parameter is wrong: stop and look
-    │   └── AccountRefused     the key is dead or the account is empty: where certain, the provider is not asked again
-    ├── ContextTooLong         more tokens than the model takes: a method may shorten and ask again
-    ├── ReplyCut               a limit that is not the model's own ended the reply: give it more room
-    │   └── UnansweredInLimit  all of that limit went into hidden reasoning, twice
-    ├── ContentFiltered        the provider would not answer this content
-    ├── BudgetExhausted        calls, dollars, tokens or seconds are used up
+    ├── ProviderRefused        the model's name or a parameter is wrong; needs a change by the user
+    │   └── AccountRefused     invalid key or no credit: if certain, no further calls to the provider
+    ├── ContextTooLong         more tokens than the model accepts: a method may shorten and retry
+    ├── ReplyCut               a limit other than the model's own cut the reply: raise it
+    │   └── UnansweredInLimit  hidden reasoning used the whole limit, twice
+    ├── ContentFiltered        the provider refused this content
+    ├── BudgetExhausted        the budget of calls, dollars, tokens or seconds is used up
     ├── ReplayMiss             replay only, and this content was never recorded
-    └── ScriptExhausted        a scripted model has nothing more to say
+    └── ScriptExhausted        a scripted model has no further reply
 """
 
 from __future__ import annotations
@@ -23,11 +23,14 @@ class ModelError(InfrastructureError):
     slug = "model"
     retry = False
     maybe_paid = False
-    """Whether a part of the reply had come before the provider said this, and may be charged."""
+    """Whether part of the reply arrived before the error and may be charged."""
 
 
 class ProviderFailed(ModelError):
-    """`kind` is the last attempt's: `rate-limit`, `server`, `timeout`, `connection`, `cut`, `garbage`."""
+    """The provider failed in all attempts.
+
+    `kind` is that of the last attempt: `rate-limit`, `server`, `timeout`, `connection`, `cut`, `garbage`.
+    """
 
     slug = "provider"
     retry = True
@@ -43,7 +46,10 @@ class ProviderRefused(ModelError):
 
 
 class AccountRefused(ProviderRefused):
-    """`certain` is false where only the text of the provider says so: a text may repeat what the caller asked."""
+    """The provider refused the account.
+
+    `certain` is false if only the provider's text indicates it: a text may repeat the caller's content.
+    """
 
     slug = "provider-account"
 
@@ -69,8 +75,10 @@ class ContentFiltered(ModelError):
 
 
 class BudgetExhausted(ModelError):
-    """`what` is the ceiling that was reached, or that a call could pass: `calls`, `usd`, `tokens` or `seconds`; `payer`
-    the name of the meter that keeps it."""
+    """A budget is used up. `what` is the limit that was or could be exceeded: `calls`, `usd`, `tokens` or `seconds`.
+
+    `payer` is the name of the meter.
+    """
 
     slug = "budget"
 

@@ -1,7 +1,7 @@
-"""Where every model call of a process goes through, whoever makes it: our methods, or an agent behind the gateway.
+"""Routes every model call of a process, made by a method or by an agent behind the gateway.
 
-A call is looked up, and replayed where it is known. Otherwise it waits for nobody else to make it, for the budgets and
-for the provider's limiter, is sent, kept, and only then handed over. Each attempt and each replay is an `llm_call` row.
+A call is replayed if its reply is stored. Otherwise it waits until no other process makes it, then for the budgets and
+the provider's limits. The reply is stored before the caller gets it. Each attempt and each replay is an `llm_call` row.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ from tasks.domain.errors import NotFound
 from tasks.domain.llm import CallStatus, LlmCall, Work
 
 MAYBE_PAID = ("cut", "timeout", "garbage")
-"""Failures after which the provider may have done the work, and charged for it."""
+"""Failures after which the provider may have done the work and charged for it."""
 FILTER_HINT = "the provider does not answer this content; another one may"
 CUT_HINTS = {
     LimitBy.EXPERIMENT: "--param max_tokens=N with a larger N, or none: replies then have the model's own limit",
@@ -52,20 +52,20 @@ CUT_HINTS = {
     LimitBy.AGENT: "--param max_tokens=N gives the agent more room, --param reasoning_effort=low needs less",
 }
 LATE_S = 10.0
-"""A provider that refuses says so at once. A server's error that takes longer may come from a proxy that gave up on a
-reply which was made, so it counts as one of those."""
+"""A refusing provider responds at once. A slower server error may come from a proxy that timed out on a completed
+reply, so it counts as maybe paid."""
 
 
 @dataclass(slots=True)
 class CallTally:
-    """Counts the calls of one unit of work while it is done once. Thread-safe."""
+    """Counts the calls of one task during one execution. Thread-safe."""
 
     _calls: int = 0
     _contents: Counter[str] = field(default_factory=Counter)
     _lock: Lock = field(default_factory=Lock, repr=False)
 
     def next(self, call_key: str) -> tuple[int, int]:
-        """The position of a call, and how often exactly this was asked before."""
+        """Return the position of a call, and the number of earlier calls with the same content."""
         with self._lock:
             self._calls += 1
             self._contents[call_key] += 1
@@ -74,7 +74,7 @@ class CallTally:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Caller:
-    """Who makes a call, and who pays."""
+    """The work that a call belongs to, and the meters that pay for it."""
 
     work: Work
     meters: tuple[Meter, ...] = ()
@@ -82,33 +82,33 @@ class Caller:
     run_token: str = ""
     """Public id of the run token; never the token."""
     options: Options = UNSAID
-    """Of the sweep; they go before the method's."""
+    """Options of the sweep; they override the method's."""
     step: str = ""
-    """Which part of the work asks."""
+    """Step of the work that makes the call."""
     tally: CallTally = field(default_factory=CallTally)
-    """New whenever the work is done again: its calls then have the ids that they had before."""
+    """New for each execution of the work, so that its calls get the same ids again."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelRouter:
-    """One per process. Thread-safe."""
+    """Routes all model calls of one process. Thread-safe."""
 
     archive: ReplyCache
     models: Models
     prices: Prices
     wires: Mapping[str, Transport]
-    """Provider's name → how it is asked. A provider without a key need not be here."""
+    """Provider name → transport. A provider without a key may be missing."""
     stamp: Stamp
     rate_limiter: RateLimiter
     patience: CallRetries = field(default_factory=CallRetries)
     clock: Clock = field(default_factory=SystemClock)
     replay_only: bool = False
-    """Send nothing: a call that was never recorded is a `ReplayMiss`."""
+    """Send nothing: a call that was never recorded raises `ReplayMiss`."""
     withheld: Mapping[str, ModelError] = field(default_factory=dict, repr=False)
-    """Calls that are not made by themselves, by content key, and why: those to which no batch had an answer."""
+    """Calls that must not be sent, by content key, with the reason: no batch returned a reply for them."""
     _limiters: dict[str, ConcurrencyLimit] = field(default_factory=dict, repr=False)
     _refused: dict[str, AccountRefused] = field(default_factory=dict, repr=False)
-    """Providers that take no more calls of this process, by name, and what they said."""
+    """Providers that refused the account in this process, by name, with the error."""
     _lock: Lock = field(default_factory=Lock, repr=False)
 
     def model(
@@ -120,9 +120,10 @@ class ModelRouter:
         options: Options = UNSAID,
         roles: Mapping[str, str] | None = None,
     ) -> Model:
-        """A model for doing one unit of work once. `roles` names other models for steps of the work.
+        """Return a model for one execution of one task. `roles` names other models for steps of the work.
 
-        `NotFound` where data/models.toml has none of a name."""
+        Raises `NotFound` for a name that is not in data/models.toml.
+        """
         return RoutedModel(
             board=self,
             card=self.models.card(name),
@@ -131,17 +132,18 @@ class ModelRouter:
         )
 
     def check_key(self, name: str) -> None:
-        """`NotFound` where a model cannot be asked and there is nothing to replay: it never answered before."""
+        """Raise `NotFound` if a model has no key and no stored reply to replay."""
         card = self.models.card(name)
         askable = self.replay_only or card.provider.name in self.wires
         if not askable and not self.archive.store.read(LlmCall, model=name, status=CallStatus.ANSWERED):
             raise _without_key(card)
 
     def call(self, request: ModelRequest, caller: Caller) -> Reply:
-        """The reply, which is on disk. A `ModelError` where there is none; the rows say why.
+        """Return the reply, which is stored. Raises a `ModelError` if there is none; the rows record the reason.
 
-        Where a limit of ours cut it, it is asked once more with a higher one, and is `ReplyCut` where that cuts it too.
-        An experiment's limit is raised only where hidden reasoning used it up before a word was said."""
+        If a limit other than the model's own cuts the reply, the router retries once with a higher limit, then raises
+        `ReplyCut`. An experiment's limit is raised only if hidden reasoning used all of it.
+        """
         reply = self._beside_prompt(request, caller)
         roomier = self._roomier(request, reply)
         if roomier:
@@ -156,8 +158,10 @@ class ModelRouter:
         return reply
 
     def _beside_prompt(self, request: ModelRequest, caller: Caller) -> Reply:
-        """The reply. Providers refuse a prompt that would leave the model's longest reply no room, so it is asked again
-        with a lower limit, unless the prompt alone seems to be too long. Agents set their own limits."""
+        """Return the reply; retry with a lower limit if the prompt leaves no room for the model's longest reply.
+
+        Does not retry if the prompt alone seems too long. Agents set their own limits.
+        """
         card = self.models.card(request.model)
         while True:
             try:
@@ -169,7 +173,7 @@ class ModelRouter:
                 request = less
 
     def _roomier(self, request: ModelRequest, reply: Reply) -> ModelRequest | None:
-        """The same with a higher limit, where the reply was cut by one that may be raised."""
+        """Return the request with a higher limit if the reply was cut by a limit that may be raised; else None."""
         if not _is_ours(request, reply) or (request.limit_by is LimitBy.EXPERIMENT and not unanswered(reply)):
             return None
         return self.models.card(request.model).with_more_room(request)
@@ -200,21 +204,21 @@ class ModelRouter:
             return self._pay(request, card, rows, claim, caller, asked)
 
     def recover(self) -> int:
-        """Settle the calls that dead processes left under way; how many there were. Call it once at the start."""
+        """Settle the calls that dead processes left pending; return their number. Call it once at the start."""
         return self.archive.recover()
 
     def close(self) -> None:
-        """Close the connections to providers; the next call opens them again."""
+        """Close the connections to providers; the next call reopens them."""
         for wire in self.wires.values():
             wire.close()
 
     def bound(self, request: ModelRequest) -> CostBound:
-        """The most that a call can come to now."""
+        """Return the cost bound of a call at current prices."""
         card = self.models.card(request.model)
         return bound_of(request, card, self.prices.at(card.price_key, self.clock.now()))
 
     def rows_of(self, request: ModelRequest, caller: Caller, bound: CostBound) -> RowMaker:
-        """The rows of the caller's next call."""
+        """Return the row maker of the caller's next call."""
         position, nth = caller.tally.next(request.call_key)
         return RowMaker(
             request=request,
@@ -229,7 +233,7 @@ class ModelRouter:
         )
 
     def _replay(self, known: RecordedCall, rows: RowMaker) -> Reply:
-        """A known reply again. Where this very call paid for it, its row is there already."""
+        """Return a stored reply and write a replay row, unless this very call paid for it and has its row."""
         if known.row.call_id != rows.call_id:
             self.archive.write_row(rows.replayed(known, self.clock.now()))
         return known.reply
@@ -240,8 +244,10 @@ class ModelRouter:
         wire = self.wire_to(card)
 
         def attempt(number: int) -> RecordedCall:
-            """Each is paid for by itself: after a reply that was cut, there may be nothing left for another. What it
-            may cost is set aside until the reply is kept: a kill before that leaves a row that is booked at all of it.
+            """Make one paid attempt with its own reservation: after a cut reply, the budget may not allow another.
+
+            The reservation lasts until the reply is stored. A kill before that leaves a row that books the whole cost
+            bound.
             """
             with _admitted(caller.meters, rows.bound, replays=False) as places:
                 exchange = self._attempt(request, card, wire, rows, claim, places, number, asked)
@@ -262,7 +268,7 @@ class ModelRouter:
         asked: float,
     ) -> RecordedCall:
         limiter, limits = self._limiter(card), card.minute_limits
-        # Before it takes a slot, which other calls may use meanwhile.
+        # Wait before taking a slot, so that other calls can use the slot.
         limited = self.rate_limiter.wait(limits, likely_tokens(request, card))
         with limiter.slot() as held_up:
             if held_up:
@@ -292,14 +298,14 @@ class ModelRouter:
         return RecordedCall(request, reply, row)
 
     def _open(self, card: ModelCard) -> None:
-        """`AccountRefused` where the provider has refused this account before: a dead key was once tried for every
-        unit of a sweep."""
+        """Raise `AccountRefused` if the provider refused this account before. Without this, a sweep tried a dead key
+        for every task."""
         name = card.provider.name
         if said := self._refused.get(name):
             raise AccountRefused(f"{name} is not asked again in this run: {said}", hint=said.hint)
 
     def _note_failure(self, error: ModelError, card: ModelCard, limiter: ConcurrencyLimit) -> None:
-        """Pause all calls to a provider that asks for it, and stop those to one that certainly refuses the account."""
+        """Pause all calls to a provider that requests it; stop calls to one that certainly refuses the account."""
         if isinstance(error, AccountRefused) and error.certain:
             self._refused[card.provider.name] = error
         if isinstance(error, ProviderFailed) and error.retry_after_s:
@@ -308,7 +314,7 @@ class ModelRouter:
             self.rate_limiter.pause(card.provider.name, seconds)
 
     def wire_to(self, card: ModelCard) -> Transport:
-        """How a model's provider is asked; `NotFound` where its key is missing."""
+        """Return the transport to a model's provider. Raises `NotFound` if its key is missing."""
         try:
             return self.wires[card.provider.name]
         except KeyError:
@@ -326,13 +332,13 @@ class ModelRouter:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RoutedModel:
-    """The protocol of `base.py` for one unit of work."""
+    """The `Model` protocol (base.py) for one task."""
 
     board: ModelRouter
     card: ModelCard
     caller: Caller
     roles: Mapping[str, ModelCard] = field(default_factory=dict)
-    """Step of the work → who is asked instead."""
+    """Step of the work → model to use instead."""
 
     @property
     def name(self) -> str:
@@ -343,14 +349,18 @@ class RoutedModel:
         caller = replace(self.caller, step=question.step)
         reply = self.board.call(card.request(question, self.caller.options), caller)
         if reply.finish_reason is Finish.CONTENT_FILTER:
-            # With status 400 it is nobody's failure, so it is none with 200. It was paid for, and is not asked again.
+            # A filter that ends a reply with status 200 is treated like one with status 400. The reply was paid for; no
+            # retry.
             raise ContentFiltered(f"the provider ended the reply of {card.name} by its filter", hint=FILTER_HINT)
         return reply
 
 
 def _is_ours(request: ModelRequest, reply: Reply) -> bool:
-    """Whether a limit of ours cut the reply. One that an agent set for its own call is ours only where nothing was
-    said: agents expect the rest of a reply that is cut, and not an empty one."""
+    """Whether a limit other than the model's own cut the reply.
+
+    A limit that an agent set for its own call counts only if the reply is empty: agents handle a cut reply, but not an
+    empty one.
+    """
     if reply.finish_reason is not Finish.LENGTH or request.limit_by is LimitBy.MODEL:
         return False
     return request.limit_by is not LimitBy.AGENT or unanswered(reply)
@@ -373,7 +383,7 @@ def _without_key(card: ModelCard) -> NotFound:
 
 @contextmanager
 def _admitted(meters: Sequence[Meter], bound: CostBound, *, replays: bool) -> Iterator[tuple[Reservation, ...]]:
-    """A place with each of the meters that count replays, or with each of those that do not."""
+    """Hold reservations in the meters that count replays, or in those that do not."""
     with ExitStack() as stack:
         yield tuple(stack.enter_context(meter.admitted(bound)) for meter in meters if meter.replays is replays)
 

@@ -1,4 +1,4 @@
-"""A switchboard from what the edge knows: folders, the tracked tables, and the variables of the environment."""
+"""Builds a model router from folders, the tracked tables and environment variables."""
 
 from __future__ import annotations
 
@@ -38,10 +38,10 @@ def make_router(
     config_hash: str = "",
     replay_only: bool = False,
 ) -> ModelRouter:
-    """One per process; close it at the end, and call `recover` at the start of whatever pays.
+    """Build the router of a process. Close it at the end, and call `recover` at the start of paying work.
 
-    `data` holds models.toml and prices.toml, `own` is a file of one's own cards and prices. Keys are taken out of
-    `environ`; a provider whose key is missing can only be replayed.
+    `data` holds models.toml and prices.toml; `own` is a user's file of model cards and prices. Keys come from
+    `environ`; a provider without a key can only be replayed.
     """
     models = read_models(data / "models.toml", own)
     stamp = Stamp(
@@ -62,7 +62,7 @@ def make_router(
 
 
 def wires_of(models: Models, environ: Mapping[str, str]) -> dict[str, Transport]:
-    """How each provider that can be asked is asked."""
+    """Return the transport of each provider that has a key or needs none."""
     providers = {card.provider.name: card.provider for card in models.cards.values()}
     return {
         name: _transport(one, environ) for name, one in providers.items() if not one.key_env or environ.get(one.key_env)
@@ -70,14 +70,17 @@ def wires_of(models: Models, environ: Mapping[str, str]) -> dict[str, Transport]
 
 
 def open_rate_limiter(cache: Path, clock: Clock) -> RateLimiter:
-    """Rate limits of all processes of this machine, or of all machines that work together, whichever their store."""
+    """Open the rate limits of all processes of this machine, or of all cooperating machines, for any store."""
     return RateLimiter(open_coordinator(cache / RATE_LIMITS, RATE_LIMITS, clock), clock)
 
 
 @contextmanager
 def metered(store: Store, cache: Path, payer: str, budget: Budget, *, name: str = "") -> Iterator[Meter]:
-    """The meter of a payer. It starts with the spend in the store, and shares its budget with all processes of the
-    payer: those of this machine, or of all machines that work together."""
+    """Yield the meter of a payer.
+
+    The meter starts with the spend in the store. All processes of the payer share its budget, on this machine or on all
+    cooperating machines.
+    """
     folder = cache / "budgets" / content_key("budget", store.url, payer)
     coordinator = open_coordinator(folder, f"{place_in_leases(store.disk)}/{payer}")
     with join_ledger(coordinator, lambda: spent_by(store, payer)) as (ledger, already):
@@ -85,7 +88,7 @@ def metered(store: Store, cache: Path, payer: str, budget: Budget, *, name: str 
 
 
 def spent_by(store: Store, sweep: str) -> Spent:
-    """What earlier processes paid for a sweep: where a meter that goes on begins."""
+    """Return what earlier processes paid for a sweep: the starting value of a resumed meter."""
     rows = store.read(LlmCall, sweep=sweep, status=(CallStatus.ANSWERED, CallStatus.CUT, CallStatus.UNKNOWN))
     return Spent(
         calls=sum(row.status is CallStatus.ANSWERED for row in rows),

@@ -1,4 +1,4 @@
-"""A key that does not show itself."""
+"""Keeps a key out of logs, messages and stored replies."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ import base64
 import re
 
 SHORTEST = 16
-"""Characters of the shortest text that is taken for a key. What is shorter stands in for one where a server wants none
-(`x`, `EMPTY`, `ollama`): taking that out of replies once turned every `x` of a model's code into `[key]`."""
+"""Length of the shortest text that counts as a key. Shorter texts are placeholders for servers that need no key (`x`,
+`EMPTY`, `ollama`): scrubbing one of these once replaced every `x` in a model's code by `[key]`."""
 ESCAPES = 8
-"""Backslashes before one character: JSON within JSON doubles them each time."""
+"""Maximum number of backslashes before one character: nested JSON doubles them at each level."""
 
 
 class Secret:
-    """Holds a key; `repr`, `str` and pickling do not show it."""
+    """Holds a key; `repr` and `str` hide it, and pickling raises `TypeError`."""
 
     __slots__ = ("_pattern", "_text")
 
@@ -30,26 +30,26 @@ class Secret:
         raise TypeError("a secret stays in its process")
 
     def reveal(self) -> str:
-        """The key itself: for the one header that needs it."""
+        """Return the key itself, for the one header that needs it."""
         return self._text
 
     def scrub(self, text: str) -> str:
-        """`text` with the key taken out, for what a provider echoes; unchanged where the key is too short to be one.
+        """Return `text` without the key, in case a provider echoes it. Unchanged if the key is too short to be one.
 
-        Spellings that are found: plain, with JSON's or a URL's escapes for any of its characters, base64, hexadecimal.
+        Finds these spellings: plain, with JSON or URL escapes for any character, base64, hexadecimal.
         """
         return self._pattern.sub("[key]", text) if self._pattern else text
 
 
 def _spellings(key: str) -> str:
-    """A regular expression of all spellings of a key. Bounded repeats: a reply may be a million backslashes."""
+    """Return a regular expression of all spellings. Repeats are bounded: a reply may hold a million backslashes."""
     escaped = "".join(map(_character, key))
     data = key.encode("utf-8", "surrogatepass")
     return "|".join([escaped, *_in_base64(data), f"(?i:{data.hex()})"])
 
 
 def _character(char: str) -> str:
-    """One character, as JSON or a URL may write it, once or within another."""
+    """Match one character as JSON or a URL may escape it, also nested."""
     units = char.encode("utf-16-be", "surrogatepass")
     numbers = [units[at : at + 2].hex() for at in range(0, len(units), 2)]
     in_json = rf"\\{{1,{ESCAPES}}}".join(f"u(?i:{number})" for number in numbers)
@@ -58,7 +58,7 @@ def _character(char: str) -> str:
 
 
 def _in_base64(data: bytes) -> list[str]:
-    """The key within a longer text in base64 (RFC 4648, both alphabets), at each of three places in a group."""
+    """Return the key within a longer base64 text (RFC 4648, both alphabets), at each of three offsets in a group."""
     found = []
     for before in range(3):
         text = base64.b64encode(bytes(before) + data).decode("ascii").rstrip("=")

@@ -1,1 +1,1 @@
-"""Where untrusted code runs: one protocol, one contract, one conformance suite, one class per kind of isolation."""
+"""Sandboxes for untrusted code: one protocol, one conformance suite, one class per kind of isolation."""

@@ -1,11 +1,10 @@
-"""Base trees: what the jobs of a commit are laid over, kept from one command to the next.
+"""Cached trees of commits, which are the lower layers of jobs in several commands.
 
-To unpack Django for the two runs of a candidate, and to remove it again, took 0.3 CPU s, as much as all else that is
-ours. No job can write a base (`supervisor/overlay.py`), so the next command finds it as it was made.
+Unpacking and removing Django for the two runs of a candidate took 0.3 CPU s, as much as all our other work. No job can
+write a base (`supervisor/overlay.py`), so it stays unchanged for the next command.
 
-Whoever uses one holds a shared `flock` on it, which the kernel gives back when its holder dies (filelock has none that
-several may hold), and only what nobody holds makes room. Names carry the boot: a machine that lost its power may have
-kept a file's name without its content.
+A user of a base holds a shared `flock` on it, which the kernel releases when the holder dies; filelock has no shared
+locks. Only unlocked bases are removed. Names contain the boot id: after a power loss, a file may have lost its content.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ from tasks.adapters.sandbox.label import PREFIX
 from tasks.adapters.sandbox.scratch import spare_folder, sweep_folders
 
 MOST = 64
-"""So many are kept, some 5 GB of Django; beyond that the least recently used go."""
+"""Number of cached trees, some 5 GB for Django; beyond it, the least recently used are removed."""
 
 TREE = "tree"
 
@@ -33,8 +32,8 @@ class Bases:
     """Base trees in one folder, shared by threads and processes.
 
     folder/
-    ├── <name>-<boot>/tree/     its time is that of the last use
-    └── swt-run-…/              one in the making, or on its way out
+    ├── <name>-<boot>/tree/     its mtime is the time of the last use
+    └── swt-run-…/              being created or removed
     """
 
     folder: Path
@@ -42,8 +41,10 @@ class Bases:
 
     @contextmanager
     def held(self, name: str, fill: Callable[[Path], None]) -> Iterator[Path]:
-        """The tree `name`, which stays while the block runs. `fill` makes it, in a folder that is not there yet, where
-        it is missing; what it raises comes out, and nothing is kept."""
+        """Yield the tree `name`, locked against removal while the block runs.
+
+        `fill` creates a missing tree in a folder that does not exist yet. Its errors propagate, and nothing is cached.
+        """
         place = self.folder / f"{name}-{_boot()}"
         while (held := _take(place)) is None:
             self._make(place, fill)
@@ -62,11 +63,11 @@ class Bases:
             try:
                 made.rename(place)
             except OSError as error:
-                if error.errno not in (errno.ENOTEMPTY, errno.EEXIST):  # those say that another was first
+                if error.errno not in (errno.ENOTEMPTY, errno.EEXIST):  # another process was first
                     raise
 
     def kept(self) -> list[Path]:
-        """The folders of all trees that are there, in no order."""
+        """Return the folders of all existing trees, unsorted."""
         return [path for path in self.folder.glob("*") if not path.name.startswith(PREFIX)]
 
     def _make_room(self) -> None:
@@ -76,7 +77,7 @@ class Bases:
             self._drop(path)
 
     def _drop(self, place: Path) -> None:
-        """Remove a tree unless somebody holds it: who comes after the renaming finds none, and makes another."""
+        """Remove an unlocked tree. After the rename, other processes find no tree and create a new one."""
         with suppress(OSError), _opened(place) as found:
             fcntl.flock(found, fcntl.LOCK_EX | fcntl.LOCK_NB)
             with spare_folder(self.folder) as spare:
@@ -84,7 +85,7 @@ class Bases:
 
 
 def _take(place: Path) -> int | None:
-    """A descriptor with a share in `place`, which is then in use; null where there is none (any more)."""
+    """Lock `place` for shared use and return the descriptor; None if it does not exist (any more)."""
     try:
         found = os.open(place, os.O_RDONLY | os.O_DIRECTORY)
     except FileNotFoundError:

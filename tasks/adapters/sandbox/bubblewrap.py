@@ -1,13 +1,13 @@
 """The bubblewrap sandbox: own namespaces, no network, a read-only system, and only the job's folders of the host.
 
-Two ways to the same inside, because a job must never run as the host's root:
+A job must never run as the host's root, so there are two ways to the same inside:
 
 - as an ordinary user: a user namespace, in which the job is uid 1000;
-- as root: no user namespace. bwrap drops every capability but those for changing the user, and `setpriv` then
-  becomes a user that exists nowhere else, one per run, who is given the checkout and the outbox. File permissions
-  and RLIMIT_NPROC then mean what they say; with root mapped into a user namespace neither would.
+- as root: no user namespace. bwrap drops every capability but those for changing the user. `setpriv` then changes to an
+  otherwise unused user id, one per run, which owns the checkout and the outbox. File permissions and RLIMIT_NPROC then
+  work; with root mapped into a user namespace neither would.
 
-Either way a filter of system calls refuses the job what tests have no use for (`seccomp.py`).
+In both cases a system-call filter blocks calls that tests do not need (`seccomp.py`).
 """
 
 from __future__ import annotations
@@ -36,15 +36,17 @@ from tasks.domain.outcome import SandboxKind
 
 ORDINARY_UID = 1000
 OWN_TASKS = 2
-"""bwrap outside and bwrap as init inside."""
+"""bwrap outside, and bwrap as init inside."""
 
 NPROC_SLACK = 50
-"""So far above the limit the kernel refuses to fork: enough for the supervisor to see that it is passed. With a
-thousand more, a fork bomb took two cores from everybody for a hundred seconds before it was ended. A job that ends by
-itself as soon as it is refused may be gone before it is looked at: then it has failed, and no limit is named."""
+"""Margin above the limit at which the kernel refuses to fork: enough for the supervisor to see the excess.
+
+With a margin of a thousand, a fork bomb used two cores for a hundred seconds before it was killed. A job that ends
+right after a refused fork may be gone before the check: then it has failed, and no limit is named.
+"""
 
 NPROC_SHARED = 1000
-"""The same where the job runs as its caller, whose other processes count too."""
+"""The margin if the job runs as its caller, whose other processes count too."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,11 +54,11 @@ class Bubblewrap:
     """Runs the job under bwrap (containers/bubblewrap, 0.6 or newer). One Linux machine, no engine, no daemon."""
 
     base: Path = field(default_factory=lambda: Path(tempfile.gettempdir()))
-    """Where the private folders of runs are made."""
+    """Folder for the private folders of runs."""
 
     program: str = field(default_factory=lambda: _found("bwrap"))
-    """Absolute path, found once and on the caller's PATH: it is started with another PATH and in another folder. Empty
-    where there is none."""
+    """Absolute path from the caller's PATH, since it starts with another PATH and in another folder. Empty if not
+    found."""
 
     @property
     def kind(self) -> SandboxKind:
@@ -70,7 +72,7 @@ class Bubblewrap:
         return _overlays(self.program, self.base, bases)
 
     def guest(self, job_path: Path, *, checkout: Path, outbox: Path) -> PurePosixPath:
-        """Below /testbed or /swt/out; `ValueError` if the path is in neither folder."""
+        """Return the path below /testbed or /swt/out. Raises `ValueError` if the path is in neither folder."""
         return guest_path(job_path, checkout=checkout, outbox=outbox)
 
     def run(self, job: Job) -> Finished:
@@ -102,7 +104,7 @@ class Bubblewrap:
         return folders.sweep(self.base)
 
     def why_not(self) -> str:
-        """Runs it once for real: empty where it works, else the reason in one line."""
+        """Run a test job; return the reason for a failure in one line, empty if it works."""
         if not self.program:
             return "bwrap is not on PATH (package `bubblewrap`)"
         with tempfile.TemporaryDirectory(dir=self.base) as name:
@@ -124,7 +126,7 @@ def _found(program: str) -> str:
 
 @cache
 def _overlays(program: str, base: Path, bases: Path) -> bool:
-    """Whether a file of a base is seen by a job, and the job's own files come out. Really tried."""
+    """Run a test job: whether it sees a file of a base, and its own file is written."""
     with folders.spare_folder(base) as folder, folders.spare_folder(bases) as below:
         for part in ("checkout", "outbox"):
             (folder / part).mkdir()
@@ -144,7 +146,7 @@ def _overlays(program: str, base: Path, bases: Path) -> bool:
 
 
 def _user_for(job: Job, made: Scratch) -> int:
-    """The user inside; where we are root, one of its own that owns all it may write."""
+    """Return the user inside; for root, a new user id that owns everything writable."""
     if os.geteuid() != 0:
         return ORDINARY_UID
     return give_to_stranger((job.checkout, job.outbox, made.home, made.tmp))
@@ -188,7 +190,7 @@ def _network(job: Job) -> list[str]:
 
 
 def _devices() -> list[str]:
-    """Its own /proc and /dev; nothing in memory may be filled except a small /dev/shm."""
+    """Return options for /proc and /dev. A small /dev/shm is the only writable memory."""
     shm = ["--perms", "1777", "--size", str(SHM_BYTES), "--tmpfs", "/dev/shm"]  # noqa: S108 - inside
     return ["--proc", "/proc", "--dev", "/dev", *shm, "--remount-ro", "/dev"]
 
@@ -206,12 +208,12 @@ def _folders(job: Job, made: Scratch) -> list[str]:
 
 
 def _open_folders(*names: str) -> list[str]:
-    """Make folders that everybody may enter: bwrap by itself makes the parents of some mounts for their owner only."""
+    """Create folders that everybody may enter: bwrap creates parents of some mounts for their owner only."""
     return [word for name in names for word in ("--perms", "0755", "--dir", name)]
 
 
 def _become(job: Job, uid: int) -> list[str]:
-    """The command before the command: our user and limits that only count inside."""
+    """Return the command prefix that sets our user, and limits that apply only inside."""
     if os.geteuid() != 0:
         return ["/usr/bin/prlimit", f"--nproc={job.limits.processes + NPROC_SHARED}", "--"]
     drop = ["--bounding-set=-all", "--inh-caps=-all", "--no-new-privs", "--pdeathsig", "KILL", "--"]
@@ -225,7 +227,7 @@ def _finished(verdict: Verdict, job: Job) -> Finished:
 
 
 def _started(report: str) -> bool:
-    """Whether bwrap came as far as the job: only then does it report an exit code (its --json-status-fd)."""
+    """Whether bwrap started the job: only then does it report an exit code (its --json-status-fd)."""
     return any("exit-code" in json.loads(line) for line in report.splitlines())
 
 

@@ -1,4 +1,4 @@
-"""What every isolating sandbox shows a job of itself: where things are, its environment, how it is started."""
+"""Common parts of isolating sandboxes: paths inside, the job's environment and its start."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ TMP = PurePosixPath("/tmp")  # noqa: S108 - inside
 PATH = "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin"
 
 SHM_BYTES = 64 << 20
-"""Size of /dev/shm, the only writable memory file system inside."""
+"""Size of /dev/shm, the only writable in-memory file system inside."""
 
 
 def guest_path(job_path: Path, *, checkout: Path, outbox: Path) -> PurePosixPath:
-    """Below /testbed or /swt/out; `ValueError` if the path is in neither folder."""
+    """Return the path below /testbed or /swt/out. Raises `ValueError` if the path is in neither folder."""
     for folder, seen in ((outbox, OUTBOX), (checkout, TESTBED)):
         if job_path.is_relative_to(folder):
             return seen / job_path.relative_to(folder)
@@ -24,9 +24,9 @@ def guest_path(job_path: Path, *, checkout: Path, outbox: Path) -> PurePosixPath
 
 
 def command(job: Job) -> list[str]:
-    """The job's own argv, started in the checkout with an environment that holds nothing but the job's."""
+    """Return the job's argv, started in the checkout with only the job's environment."""
     own = {"HOME": str(HOME), "TMPDIR": str(TMP), "PATH": PATH, "LANG": "C.UTF-8"}
     variables = [f"{name}={value}" for name, value in (own | dict(job.env)).items()]
-    # To `env` a program with a "=" in its name would be one more variable.
+    # `env` would parse a program with a "=" in its name as a variable.
     start = ("/bin/sh", "-c", 'exec "$0" "$@"') if "=" in job.argv[0] else ()
     return ["/usr/bin/env", "-i", "-C", str(TESTBED), *variables, *start, *job.argv]

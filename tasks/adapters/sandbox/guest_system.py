@@ -1,4 +1,4 @@
-"""What an isolating sandbox shows of the machine: the read-only system, and small files of our own in /etc."""
+"""The files of the host that an isolating sandbox shows: the read-only system, and small files of our own in /etc."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ ETC = (
     "/etc/ssl/openssl.cnf",
     "/etc/timezone",
 )
-"""What interpreters, linkers and TLS look up. Nothing that names the machine, its users or its secrets."""
+"""Files for interpreters, linkers and TLS. None contains names of the machine or its users, or secrets."""
 
 USER = "swt"
 HOSTNAME = "sandbox"
 
 
 def system_arguments() -> list[str]:
-    """Options of bwrap that show the system read-only; merged-/usr links are kept as links."""
+    """Return bwrap options that mount the system read-only; links of a merged /usr stay links."""
     words: list[str] = []
     for name in SYSTEM:
         path = Path(name)
@@ -41,7 +41,7 @@ def system_arguments() -> list[str]:
 
 
 def write_etc(folder: Path, *, uid: int, home: str) -> list[Path]:
-    """Write our own files into `folder`, each under the name that it has in /etc inside; their paths."""
+    """Write our own files into `folder`, each under its name in /etc inside; return their paths."""
     files = {
         "passwd": f"root:x:0:0:root:/nonexistent:/usr/sbin/nologin\n{USER}:x:{uid}:{uid}:{USER}:{home}:/bin/sh\n",
         "group": f"root:x:0:\n{USER}:x:{uid}:\n",

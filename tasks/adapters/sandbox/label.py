@@ -1,4 +1,4 @@
-"""Names for what a run leaves on the machine, by which the leftovers of a dead flow are recognised."""
+"""Names of the traces of a run, which identify the leftovers of a dead flow."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from pathlib import Path
 from tasks.adapters.sandbox.supervisor.tree import member
 
 MARKER = "SWT_SANDBOX"
-"""Environment variable that holds the label in the process sandbox, where nothing else tells our processes apart."""
+"""Environment variable with the label in the process sandbox, where nothing else identifies our processes."""
 
 PREFIX = "swt-run-"
-"""What every label begins with."""
+"""Prefix of every label."""
 
 _LABEL = re.compile(PREFIX + r"(?P<pid>\d+)-(?P<started>\d+)-(?P<namespace>\d+)-(?P<token>[0-9a-f]+)")
 
@@ -28,19 +28,19 @@ class Label:
     started: int
     """Start of the owner in clock ticks since boot: a later process with the same id is not the owner."""
     namespace: int
-    """The PID namespace in which the owner has this id: containers that share a folder with us, or whose processes we
-    see, have their own."""
+    """The PID namespace of the owner's id. Containers have their own, even if they share a folder with us or we see
+    their processes."""
     token: str
 
     @staticmethod
     def new() -> Label:
-        """A label of a run that this process owns."""
+        """Return a label of a run that this process owns."""
         own = member(os.getpid())
         return Label(os.getpid(), own.started if own else 0, _own_namespace(), secrets.token_hex(6))
 
     @staticmethod
     def parse(text: str) -> Label | None:
-        """The label that `text` is, if it is one."""
+        """Parse a label; None if `text` is not one."""
         match = _LABEL.fullmatch(text)
         if match is None:
             return None
@@ -51,12 +51,12 @@ class Label:
 
     @property
     def foreign(self) -> bool:
-        """Whether its owner cannot be looked for from here."""
+        """Whether its owner is in another PID namespace, so that its state is unknown here."""
         return self.namespace != _own_namespace()
 
     @property
     def orphaned(self) -> bool:
-        """Whether the owner is known to be gone."""
+        """Whether the owner is known to be dead."""
         if self.foreign:
             return False
         owner = member(self.pid)

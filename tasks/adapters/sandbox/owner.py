@@ -1,4 +1,4 @@
-"""Who a job is: never the host's root, and the owner of all that it may write."""
+"""The user of a job: never the host's root, and the owner of everything that it may write."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from pathlib import Path
 from tasks.adapters.folders import walk
 
 UIDS = range(1_000_000, 2_000_000)
-"""Where a run started by root takes its user from; below 2^21, as old archive formats want."""
+"""Range of user ids for runs that root starts; below 2^21, as old archive formats require."""
 
 
 def give_to_stranger(folders: Iterable[Path]) -> int:
-    """A user that exists nowhere else, made the owner of the folders and of everything in them. Needs root."""
+    """Choose an unused user id and make it the owner of the folders and their content; return the id. Needs root."""
     uid = UIDS[secrets.randbelow(len(UIDS))]
     for folder in folders:
         _give(folder, uid)
@@ -22,9 +22,9 @@ def give_to_stranger(folders: Iterable[Path]) -> int:
 
 
 def _give(folder: Path, uid: int) -> None:
-    """Change the owner of everything below.
+    """Change the owner of a folder and everything below.
 
-    Files with several names (hard links) keep theirs: another name may belong to a mirror that the job must not write.
+    Files with several hard links keep their owner: another link may belong to a mirror that the job must not write.
     """
 
     def visit(at: int) -> list[str]:

@@ -1,4 +1,4 @@
-"""The process sandbox: a session of its own, a clean environment and limits, but no isolation at all."""
+"""The process sandbox: a session of its own, a clean environment and limits, but no isolation."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ WARNING = "The process sandbox isolates nothing: the code under test can read, c
 
 @dataclass(frozen=True, slots=True)
 class Process:
-    """Runs the job as the caller, in the host's file system. For the demo, tests and trusted code."""
+    """Runs a job as the caller, in the host's file system. For the demo, tests and trusted code."""
 
     base: Path = field(default_factory=lambda: Path(tempfile.gettempdir()))
-    """Where the private folders of runs are made."""
+    """Folder for the private folders of runs."""
 
     @property
     def kind(self) -> SandboxKind:
@@ -34,16 +34,16 @@ class Process:
     def isolates(self) -> bool:
         return False
 
-    def overlays(self, bases: Path) -> bool:  # noqa: ARG002 - nothing is laid over anything
+    def overlays(self, bases: Path) -> bool:  # noqa: ARG002 - no overlays here
         return False
 
     @property
     def warning(self) -> str:
-        """One line that the caller shows."""
+        """One line for the caller to show."""
         return WARNING
 
     def guest(self, job_path: Path, *, checkout: Path, outbox: Path) -> PurePosixPath:
-        """The host's own path; `ValueError` if it is below neither folder."""
+        """Return the host's own path. Raises `ValueError` if it is in neither folder."""
         if not (job_path.is_relative_to(checkout) or job_path.is_relative_to(outbox)):
             raise ValueError(f"{job_path} is neither in the checkout {checkout} nor in the outbox {outbox}")
         return PurePosixPath(job_path)
@@ -81,7 +81,7 @@ def _refuse_moved_mounts(job: Job) -> None:
 
 
 def _kill_marked(label: Label) -> None:
-    """What a lost supervisor left: everything that was started with this run's label, until nothing is found."""
+    """Kill the processes that a lost supervisor left: all with this run's label, until none is found."""
     for _ in range(100):
         found = [process.pid for process in tree.everyone() if marker_of(process.pid) == str(label)]
         if not found:

@@ -1,4 +1,4 @@
-"""Private folders, labelled with their owner, and the removal of what dead owners left."""
+"""Private folders of runs, labelled with their owner, and the removal of leftovers of dead owners."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tasks.adapters.sandbox.supervisor import tree
 from tasks.adapters.sandbox.supervisor.overlay import Layers
 
 FORGOTTEN_S = 86_400.0
-"""No run takes as long: so old, a folder of a container that we cannot look into is nobody's."""
+"""Age at which a folder of another container counts as abandoned: no run takes this long."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,8 +26,8 @@ class Scratch:
     <root>/
         home/    HOME inside
         tmp/     TMPDIR inside
-        etc/     files that stand in for the machine's
-        base/ work/ tree/    where a job has a base: for the overlay (supervisor/overlay.py)
+        etc/     files that replace the host's
+        base/ work/ tree/    for the overlay of a job with a base (supervisor/overlay.py)
     """
 
     label: Label
@@ -47,16 +47,16 @@ class Scratch:
 
     @property
     def tree(self) -> Path:
-        """The checkout over its base, in the job's own mounts only."""
+        """The checkout over its base, visible only in the job's own mounts."""
         return self.root / "tree"
 
     def checkout(self, job: Job) -> Path:
-        """Where the job's checkout is whole: as the caller gave it, or laid over its base."""
+        """Return the folder with the complete checkout: the caller's, or the overlay."""
         return self.tree if job.base else job.checkout
 
     @contextmanager
     def overlay(self, job: Job, owner: int | None) -> Iterator[Layers | None]:
-        """What to mount for a job with a base: owned by `owner`, or by the caller in a namespace of its own."""
+        """Yield the overlay of a job with a base, owned by `owner`, or by the caller in a namespace of its own."""
         if job.base is None:
             yield None
             return
@@ -68,12 +68,12 @@ class Scratch:
             yield Layers(lower, upper, str(work), at, str(below), owner)
         finally:
             with suppress(FileNotFoundError):
-                (work / "work").chmod(0o700)  # the kernel made it for nobody, not even to be removed
+                (work / "work").chmod(0o700)  # the kernel creates it without permissions, so it could not be removed
 
 
 @contextmanager
 def scratch(base: Path) -> Iterator[Scratch]:
-    """New private folders below `base`, removed at the end."""
+    """Create private folders below `base`; remove them at the end."""
     label = Label.new()
     with _labelled(base, label) as root:
         made = Scratch(label, root)
@@ -84,9 +84,9 @@ def scratch(base: Path) -> Iterator[Scratch]:
 
 @contextmanager
 def spare_folder(base: Path) -> Iterator[Path]:
-    """A new private folder below `base`, which is made where it is missing; removed at the end.
+    """Create a private folder below `base`, creating `base` if needed; remove it at the end.
 
-    Whatever a job left in it goes too, and if this process is killed, the next sweep takes it away.
+    This includes files that a job left in it. If this process is killed, the next sweep removes it.
     """
     base.mkdir(parents=True, exist_ok=True)
     with _labelled(base, Label.new()) as folder:
@@ -104,9 +104,9 @@ def _labelled(base: Path, label: Label) -> Iterator[Path]:
 
 
 def keep_plain_files(outbox: Path) -> None:
-    """Remove links, pipes, sockets and devices: what leaves a sandbox is files and folders that lead nowhere else.
+    """Remove links, pipes, sockets and devices, so that only plain files and folders leave a sandbox.
 
-    A report that is a link to a file of the host would be read with the flow's rights, and a pipe would block it.
+    A report that is a link to a host file would be read with the flow's rights, and a pipe would block the reader.
     """
     with suppress(OSError):
         walk(outbox, _keep_plain_files_of, open_folder=open_unreadable)
@@ -125,15 +125,15 @@ def _keep_plain_files_of(folder: int) -> list[str]:
 
 
 def sweep(base: Path) -> int:
-    """Remove the folders below `base` and the processes whose owners are gone; the number of things removed."""
+    """Remove folders below `base` and processes whose owners are dead; return their number."""
     processes = _orphaned_processes()
     tree.kill(processes)
     return len(processes) + sweep_folders(base)
 
 
 def sweep_folders(base: Path) -> int:
-    """Remove the folders below `base` whose owners are gone, and those of other containers that are a day old; how
-    many."""
+    """Remove folders below `base` whose owners are dead, and day-old folders of other
+    containers; return their number."""
     folders = [path for path in base.glob(f"{PREFIX}*") if _is_left(path)]
     for folder in folders:
         remove(folder)
@@ -159,7 +159,7 @@ def _orphaned_processes() -> list[int]:
 
 
 def marker_of(pid: int) -> str:
-    """The label in the environment that a process was started with; empty where there is none that we may read."""
+    """Return the label in a process's initial environment; empty if there is none or it cannot be read."""
     try:
         words = Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
     except OSError:

@@ -1,14 +1,14 @@
-"""The system-call filter of the bubblewrap sandbox: what a job that runs tests has no use for, and what leaves it.
+"""The system-call filter of the bubblewrap sandbox: blocks calls that tests do not need, and channels out of the job.
 
-Refused are, as by Docker's default profile, the calls that reach the kernel's own state (modules, mounts, clocks,
-programs in the kernel, counters, other namespaces), and besides, what carries a bit from one run to the next or to a
-process outside: keyrings, which no namespace divides from the host's, and the ways to ask whether a file of the host
-is in the page cache. A user namespace would give its maker every capability inside, and with them a part of the kernel
-that is otherwise out of reach. Calls that are newer than this list are refused too, as missing.
+Like Docker's default profile, it blocks calls on the kernel's own state: modules, mounts, clocks, programs in the
+kernel, counters, other namespaces. It also blocks channels between runs or to outside processes: keyrings, which are
+not part of any namespace, and queries whether a host file is in the page cache. It blocks new user namespaces, which
+would give their creator every capability inside and access to more kernel code. Calls newer than this list fail as
+missing.
 
 A filter is a classic BPF program (kernel documentation: userspace-api/seccomp_filter) over `struct seccomp_data`: the
-number of the call at 0, the architecture at 4, the low halves of its arguments from 16 on, eight bytes each. It is our
-own and not libseccomp's, which is no part of what bubblewrap installs: it is one table and forty lines.
+number of the call at 0, the architecture at 4, the low halves of its arguments from 16 on, eight bytes each. Does not
+use libseccomp, which bubblewrap does not install: one table and forty lines suffice.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ CLONE_NEWUSER = 0x10000000
 RWF_NOWAIT = 0x8
 
 NEWEST = 462
-"""The newest call that is known here (`mseal`, Linux 6.10). New ones have one number on every architecture."""
+"""The newest call in this list (`mseal`, Linux 6.10). New calls have one number on every architecture."""
 
 FOREIGN = 0x40000000
-"""Numbers from here on are those of x32, a second door to the same calls."""
+"""Numbers from here on belong to x32, a second ABI for the same calls."""
 
 _LOAD, _EQUAL, _MORE_THAN, _AT_LEAST, _ANY_BIT, _ANSWER = 0x20, 0x15, 0x25, 0x35, 0x45, 0x06
 _ALLOW, _REFUSE = 0x7FFF0000, 0x00050000
@@ -42,7 +42,7 @@ AUDITED = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A system call and its number on each architecture; None where it is not to be had."""
+    """A system call and its number on each architecture; None if it does not exist there."""
 
     name: str
     x86_64: int
@@ -54,17 +54,17 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """A call that fails with `error`, always or where an argument says so."""
+    """A call that fails with `error`, always or depending on an argument."""
 
     call: Call
     error: int = errno.EPERM
     argument: int | None = None
-    """0-based; its low half has some bit of `bits`, or is `equals`."""
+    """0-based; the rule applies if its low half has some bit of `bits`, or is `equals`."""
     bits: int = 0
     equals: int = 0
 
     def steps(self, number: int) -> tuple[Step, ...]:
-        """Finds the number of the call loaded, and leaves it so."""
+        """Return the filter steps. They expect the call's number loaded, and leave it loaded."""
         answer = (_ANSWER, 0, 0, _REFUSE | self.error)
         if self.argument is None:
             return (_EQUAL, 0, 1, number), answer
@@ -89,8 +89,8 @@ OF_THE_KERNEL = (
     *(Call("kcmp", 312, 272), Call("pidfd_getfd", 438, 438), Call("lookup_dcookie", 212, 18)),
 )
 SAID_TO_BE_MISSING = (
-    # The C library takes `clone` instead of clone3, whose flags are in memory, where a filter cannot look. Libraries
-    # have another way for the rest; both kinds of asynchronous reading can be told not to wait for a disk.
+    # The C library falls back to `clone` from clone3, whose flags are in memory, which a filter cannot read. Libraries
+    # have fallbacks for the rest; both kinds of asynchronous reads can be told not to wait for a disk.
     *(Call("clone3", 435, 435), Call("io_setup", 206, 0), Call("cachestat", 451, 451)),
     *(Call("io_uring_setup", 425, 425), Call("io_uring_enter", 426, 426), Call("io_uring_register", 427, 427)),
 )
@@ -99,16 +99,16 @@ REFUSALS = (
     *(Refusal(call, errno.ENOSYS) for call in SAID_TO_BE_MISSING),
     Refusal(Call("clone", 56, 220), argument=0, bits=CLONE_NEWUSER),
     Refusal(Call("unshare", 272, 97), argument=0, bits=CLONE_NEWUSER),
-    # Sockets to the host of a virtual machine: no network namespace divides them.
+    # Sockets to the host of a virtual machine: no network namespace isolates them.
     Refusal(Call("socket", 41, 198), errno.EAFNOSUPPORT, argument=0, equals=AF_VSOCK),
     Refusal(Call("preadv2", 327, 286), errno.EOPNOTSUPP, argument=5, bits=RWF_NOWAIT),
 )
 
 
 def job_filter(machine: str) -> bytes:
-    """The program for `os.uname().machine`; empty for one whose numbers are not known here, or a 32-bit system on it.
+    """Return the program for `os.uname().machine`; empty for an unknown machine, or a 32-bit system.
 
-    Calls of another architecture (32-bit programs) are refused as a whole: their numbers mean something else.
+    Blocks all calls of another architecture (32-bit programs), since their numbers have other meanings.
     """
     if machine not in AUDITED or sys.maxsize < 1 << 32:
         return b""

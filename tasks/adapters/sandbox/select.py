@@ -1,4 +1,4 @@
-"""Which sandboxes this machine can run, and which one a flow gets."""
+"""Lists the sandboxes that work on this machine, and selects one for a flow."""
 
 from __future__ import annotations
 
@@ -25,34 +25,34 @@ TRUST = "trust the code: --trusted, or SWT_TRUSTED=1"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Probe:
-    """What `swt doctor` says about one kind of sandbox."""
+    """Facts about one kind of sandbox, as `swt doctor` shows them."""
 
     kind: SandboxKind
     usable: bool
     why_not: str
-    """One line; empty where it is usable."""
+    """Reason in one line; empty if it is usable."""
     isolates: str
-    """What stands between the code under test and this machine."""
+    """Barriers between the code under test and this machine."""
     shares: str
-    """What does not."""
+    """Resources that it shares with this machine."""
     isolating: bool
-    """Whether code that is not trusted may run in it."""
+    """Whether untrusted code may run in it."""
 
 
 def available() -> tuple[Probe, ...]:
-    """Every kind in the order of preference, each really tried."""
+    """Return every kind in order of preference, each tested by a run."""
     return tuple(_probe(entry) for entry in ENTRIES)
 
 
 def automatic(probes: Iterable[Probe], *, trusted: bool) -> SandboxKind | None:
-    """What `auto` takes: the first that works, for code that is not trusted the first that isolates; null if none."""
+    """Return the kind for `auto`: the first that works, and for untrusted code also isolates; None if there is none."""
     return next((probe.kind for probe in probes if probe.usable and (trusted or probe.isolating)), None)
 
 
 def pick(kind: SandboxKind | None, *, trusted: bool, base: Path) -> Sandbox:
-    """The sandbox asked for, or for `None` the first that works; one that isolates nothing only for trusted code.
+    """Return the requested sandbox, or for `None` the first that works. One without isolation needs trusted code.
 
-    Private folders of runs are made below `base`. `UsageError` where there is none.
+    Private folders of runs are below `base`. Raises `UsageError` if no sandbox fits.
     """
     if kind is not None:
         return _asked(kind, trusted, base)
@@ -67,7 +67,7 @@ def pick(kind: SandboxKind | None, *, trusted: bool, base: Path) -> Sandbox:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SandboxEntry:
-    """One kind, in one place: a new kind is a new entry."""
+    """One kind of sandbox; a new kind is a new entry."""
 
     kind: SandboxKind
     isolating: bool
@@ -83,7 +83,8 @@ def _docker(base: Path) -> Docker:
 
 @lru_cache(maxsize=8)
 def swept(kind: SandboxKind | None, *, trusted: bool, base: Path) -> Sandbox:
-    """`pick`, once per process, with what earlier processes left below `base` taken away. Raises as `pick`."""
+    """Return `pick`, cached per process, after removing leftovers of earlier processes below
+    `base`. Raises as `pick`."""
     sandbox = pick(kind, trusted=trusted, base=base)
     try:
         base.mkdir(parents=True, exist_ok=True, mode=0o711)
@@ -151,4 +152,4 @@ ENTRIES = (
         make=Process,
     ),
 )
-"""In the order of preference."""
+"""In order of preference."""

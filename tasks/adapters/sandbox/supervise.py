@@ -1,4 +1,4 @@
-"""The flow's side of the supervisors: one process that forks them, a connection per run, an order in, a verdict out."""
+"""The flow's side of the supervisors: one process forks them; each run has a connection for its order and verdict."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tasks.adapters.sandbox.supervisor.overlay import Layers
 from tasks.domain.errors import SandboxError
 
 ROOT = Path(__file__).resolve().parents[3]
-"""The folder that holds the package `tasks`."""
+"""The folder that contains the package `tasks`."""
 
 BOOT = "import sys; sys.path.insert(0, sys.argv[1]); from tasks.adapters.sandbox.supervisor.serve import main; main()"
 MIB = 1 << 20
@@ -40,7 +40,7 @@ def order_for(
     nproc: int | None = None,
     layers: Layers | None = None,
 ) -> ProcessOrder:
-    """The job's limits and files, around the command that a sandbox made of it."""
+    """Return the order for a job: its limits and files, and the command of its sandbox."""
     limits = job.limits
     return ProcessOrder(
         argv=argv,
@@ -63,17 +63,17 @@ def order_for(
 
 
 class Server:
-    """The process that forks supervisors for this one; started when it is first needed, and again where it is gone."""
+    """The process that forks supervisors for this one; started on first use, and again if it is gone."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._process: subprocess.Popen[bytes] | None = None
         self._control: socket.socket | None = None
         self._flow = 0
-        """Process that started it: a fork of that one needs its own."""
+        """Id of the process that started it: a fork needs a server of its own."""
 
     def connect(self) -> socket.socket:
-        """A connection to a new supervisor."""
+        """Return a connection to a new supervisor."""
         ours, theirs = socket.socketpair()
         with theirs, self._lock:
             if self._control is None or self._flow != os.getpid():
@@ -87,7 +87,7 @@ class Server:
         return ours
 
     def stop(self) -> None:
-        """Wait for it to end: what it and its jobs used counts as this process's."""
+        """Wait for the server to end, so that its CPU time and that of its jobs count for this process."""
         if self._process is None or self._control is None or self._flow != os.getpid():
             return
         self._control.close()
@@ -117,7 +117,8 @@ SERVER = Server()
 
 
 def supervise(order: ProcessOrder) -> Verdict:
-    """Run to the end. `SandboxError` where the supervisor is lost; its job is ended if this call is interrupted."""
+    """Run the job to its end. Raises `SandboxError` if the supervisor is lost. An interrupt of
+    this call ends the job."""
     message = encode(order)
     with SERVER.connect() as supervisor:
         try:
@@ -137,14 +138,14 @@ def supervise(order: ProcessOrder) -> Verdict:
 
 
 def _until_closed(supervisor: socket.socket) -> bytes:
-    """What it answers; nothing where it ended with the order unread."""
+    """Return the supervisor's response; empty if it ended without reading the order."""
     with suppress(ConnectionError):
         return b"".join(iter(lambda: supervisor.recv(CHUNK), b""))
     return b""
 
 
 def finished(verdict: Verdict, exit_code: int | None) -> Finished:
-    """The verdict in the words of the protocol."""
+    """Convert a verdict to a `Finished`."""
     return Finished(
         exit_code=exit_code,
         timed_out=verdict.timed_out,
@@ -156,8 +157,8 @@ def finished(verdict: Verdict, exit_code: int | None) -> Finished:
 
 
 def from_shell(code: int | None) -> int | None:
-    """The exit code behind one that reports a death by signal n as 128 + n, as shells, bwrap and Docker do.
+    """Return the exit code for a code in which death by signal n is 128 + n, as from shells, bwrap and Docker.
 
-    A program that exits with such a code of its own accord looks the same.
+    A program that itself exits with such a code looks the same.
     """
     return 128 - code if code is not None and code in SHELL_SIGNALS else code

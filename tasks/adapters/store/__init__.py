@@ -1,1 +1,1 @@
-"""The warehouse: typed rows to atomic Parquet files, the ledger of run keys, and `swt.duckdb` made of views only."""
+"""The store: typed rows in atomic Parquet files, an index of run keys, and `swt.duckdb`, which contains only views."""

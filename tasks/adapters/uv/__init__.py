@@ -1,1 +1,1 @@
-"""Interpreters, locks and built environments, by way of uv: writes below one folder, asks a package registry."""
+"""Interpreters, locks and built environments, created with uv: writes below one folder, uses a package registry."""

@@ -1,4 +1,4 @@
-"""One call of an interpreter by uv: what it may see, what it may write, and what is copied out of it."""
+"""One call of an interpreter by uv: visible files, writable files, and the files that are copied out."""
 
 from __future__ import annotations
 
@@ -21,41 +21,41 @@ from tasks.adapters.uv.plan import Interpreter
 from tasks.domain.errors import InfrastructureError
 
 BUILDS = "builds-v0"
-"""uv's folder of build environments and of wheels under way, in its cache."""
+"""uv's folder of build environments and unfinished wheels, in its cache."""
 UNPACKED = re.compile(r"sdists-v\d+/")
 """uv's folder of unpacked source distributions, in its cache."""
 PASSED_ON = ("VIRTUAL_ENV", "PYTHONIOENCODING", "PYTHONDONTWRITEBYTECODE")
-"""Variables of uv's own that a build sees. Addresses of indexes may hold passwords, so nothing else is passed on."""
+"""uv's variables that a build may see. No others, since index addresses may contain passwords."""
 BROUGHT_BACK_BYTES = 2 << 30
-"""The most that one call may bring back."""
+"""Maximum size in bytes of the files copied out of one call."""
 SOURCE, COPIES = "source", "copies"
-"""Folders of a job's checkout: the source tree, and what else it may write."""
+"""Folders of a job's checkout: the source tree, and other writable copies."""
 SETTINGS = "pyvenv.cfg"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CallFolders:
-    """The folders of one command of uv. All paths are resolved."""
+    """The folders of one uv command. All paths are resolved."""
 
     interpreter: Interpreter
     gate_root: Path
-    """The prefix of the interpreter that uv sees."""
+    """Prefix of the interpreter that uv sees."""
     uv_cache: Path
     source: Path | None
-    """The checkout that is built."""
+    """The checkout to build."""
     output: Path | None
-    """The folder that its wheel goes to."""
+    """The folder for its wheel."""
     build_env: tuple[str, ...]
     """`NAME=value` pairs that builds see."""
 
 
 class CopyContent(Enum):
-    """What a private copy of a folder of uv's begins with."""
+    """Initial content of a private copy of one of uv's folders."""
 
     ALL = auto()
     NOTHING = auto()
     INTERPRETER = auto()
-    """Of an environment that is inspected: not its packages, whose `.pth` files would answer for the interpreter."""
+    """Only the interpreter of an inspected environment, since `.pth` files of its packages could fake its answers."""
 
     def fill(self, source: Path, into: Path) -> None:
         if self is CopyContent.ALL:
@@ -73,23 +73,23 @@ class CopyContent(Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BuildCall:
-    """One call of an interpreter, with what it may see and what it may leave."""
+    """One call of an interpreter, with its visible and writable files."""
 
     folders: CallFolders
     argv: tuple[str, ...]
     env: dict[str, str]
     source: Path | None
-    """The source tree that it is started in; null where it is started anywhere else."""
+    """Source tree in which the call starts; None for any other folder."""
     shown: tuple[Path, ...]
-    """Folders with uv's own scripts, shown read-only."""
+    """Folders with uv's own scripts, mounted read-only."""
     copies: dict[Path, CopyContent]
-    """Folders that it gets private copies of."""
+    """Folders of which the call gets private copies."""
     named: tuple[Path, ...]
-    """The paths that uv's script names."""
+    """Paths that uv's script names."""
 
     @classmethod
     def read(cls, request: dict[str, Any], folders: CallFolders) -> BuildCall:
-        """What uv asks for. Only folders of uv's own and those in `folders` are ever shown or written."""
+        """Parse uv's request. Shows or writes only folders of uv and those in `folders`."""
         cache = folders.uv_cache
         builds = cache / BUILDS
         argv = tuple(str(word) for word in request["argv"])
@@ -113,7 +113,8 @@ class BuildCall:
         )
 
     def mounts(self, checkout: Path) -> Iterator[Mount]:
-        """The interpreter twice, at its own place and at the gate's; folders of uv at the places that uv names."""
+        """Yield mounts: the interpreter at its own path and at the gate's, and uv's folders at
+        the paths that uv names."""
         interpreter = self.folders.interpreter
         prefix = interpreter.base_prefix
         if not prefix.is_relative_to("/usr"):
@@ -127,9 +128,9 @@ class BuildCall:
             yield Mount(checkout / COPIES / str(at), PurePosixPath(path), writable=True)
 
     def bring_back(self, checkout: Path) -> str:
-        """Copy what uv asked for out of the private copies: plain files only, nothing that a link leads to.
+        """Copy the requested files out of the private copies: only plain files, without following links.
 
-        Returns why not, empty where all of it was copied.
+        Returns an error message; empty if all files were copied.
         """
         room = BROUGHT_BACK_BYTES
         for at, (path, content) in enumerate(self.copies.items()):
@@ -148,7 +149,7 @@ class BuildCall:
         return ""
 
     def _names(self, folder: Path, relative: Path) -> bool:
-        """Whether the script names a file of `folder`, or a folder that it is in."""
+        """Whether the script names this file of `folder`, or a folder that contains it."""
         return any((folder / relative).is_relative_to(path) for path in self.named if path != folder)
 
 
@@ -157,8 +158,10 @@ def _is_wheel(_folder: Path, relative: Path) -> bool:
 
 
 def _environments(python: Path) -> Iterator[Path]:
-    """The virtual environments on the way from an interpreter to the real one: before Python 3.11 uv links a build
-    environment to the environment that the package is built for."""
+    """Yield the virtual environments between an interpreter and the real one.
+
+    Before Python 3.11 uv links a build environment to the environment for which it builds the package.
+    """
     while (python.parent.parent / SETTINGS).is_file():
         yield python.parent.parent
         if not python.is_symlink():
@@ -167,14 +170,14 @@ def _environments(python: Path) -> Iterator[Path]:
 
 
 def _is_source(cwd: Path, cache: Path, checkout: Path | None) -> bool:
-    """Whether a call is started in a source tree: the checkout, or what uv unpacked in its cache."""
+    """Whether a call starts in a source tree: the checkout, or one that uv unpacked in its cache."""
     if checkout and cwd == checkout:
         return True
     return cwd.is_relative_to(cache) and UNPACKED.match(cwd.relative_to(cache).as_posix()) is not None
 
 
 def _paths_in(argv: Iterable[str]) -> Iterator[Path]:
-    """Absolute paths that are constants in the scripts of a command line, in order."""
+    """Yield absolute paths that are constants in the scripts of a command line, in order."""
     for word in argv:
         try:
             tree = ast.parse(word)
@@ -194,7 +197,7 @@ def _env(uv: dict[str, str], venv: Path, build_env: Iterable[str]) -> dict[str, 
 
 
 def copy_tree(source: Path, into: Path) -> None:
-    """Make a copy that shares nothing with its source: uv's files have hard links in its cache."""
+    """Copy a folder without sharing inodes: uv's files are hard-linked to its cache."""
     argv = ["cp", "--archive", "--no-preserve=links,ownership", "--reflink=auto", f"{source}/.", str(into)]
     done = subprocess.run(argv, capture_output=True, text=True, check=False, env={"PATH": os.defpath, "LC_ALL": "C"})
     if done.returncode:
@@ -202,7 +205,7 @@ def copy_tree(source: Path, into: Path) -> None:
 
 
 def _plain_files(root: Path, below: tuple[str, ...], wanted: Callable[[Path], bool]) -> Iterator[tuple[Path, int]]:
-    """Wanted plain files below a folder of `root`: relative paths and descriptors. No link is followed on the way."""
+    """Yield wanted plain files below a folder of `root`: relative paths and descriptors. Follows no links."""
     with ExitStack() as stack:
         at = _opened(stack, str(root), None)
         for name in below:

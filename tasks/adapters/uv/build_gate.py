@@ -1,15 +1,15 @@
 """The build gate: uv resolves, downloads and unpacks; every Python that uv starts runs in a sandbox without network.
 
-uv itself runs no third-party code. What does are the interpreters that it starts: `setup.py` and build backends of
-source distributions and checkouts, and the `.pth` files of an environment that is inspected. So uv gets an interpreter
-of ours (`gates/<key>/bin/python3.9`): a script that sends the call to this process, which runs it in the sandbox.
+uv itself runs no third-party code, but the interpreters that it starts do: `setup.py` and build backends of source
+distributions and checkouts, and `.pth` files of inspected environments. uv therefore gets our interpreter
+(`gates/<key>/bin/python3.9`): a script that sends the call to this process, which runs it in the sandbox.
 
-Inside, a build sees private copies of its source tree and of its build environment, at the paths that uv names, the
-real interpreter in the place of the script, and nothing else of the host. Afterwards plain files at the paths that uv
-asked for are copied out: wheels, metadata and uv's own answer files. uv then compares each wheel's name and version
-with what it asked for, so a build can store a wheel for its own project only.
+Inside, a build sees private copies of its source tree and build environment, at the paths that uv names. The real
+interpreter replaces the script, and nothing else of the host is visible. Afterwards the requested plain files are
+copied out: wheels, metadata and uv's own answer files. uv then compares each wheel's name and version with the request,
+so a build can store a wheel for its own project only.
 
-uv's internal calls are not a documented interface: tests/adapters/uv/test_build_gate.py fails where they change.
+uv's internal calls are not a documented interface: tests/adapters/uv/test_build_gate.py fails if they change.
 """
 
 from __future__ import annotations
@@ -54,26 +54,26 @@ STDOUT = "stdout"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BuildGate:
-    """How the interpreters that uv starts are run."""
+    """Runs the interpreters that uv starts."""
 
     sandbox: Sandbox
     scratch: Path
     """Folder for the private copies."""
     cache: Path
-    """The product's cache: scripts are below `gates/`."""
+    """The product's cache; scripts are below `gates/`."""
     uv_cache: Path
-    """The cache of the uv that is started."""
+    """The cache of the uv process."""
     interpreter: Interpreter
 
     @property
     def root(self) -> Path:
-        """The prefix of the interpreter that uv sees; inside the sandbox the real prefix is mounted here."""
+        """Prefix of the interpreter that uv sees; the sandbox mounts the real prefix here."""
         key = content_key("gate", str(self.interpreter.path), self.interpreter.version, self._script())
         return self.cache.absolute() / GATES / key
 
     @property
     def python(self) -> Path:
-        """What uv gets as `--python`. Code that is trusted runs as it is, where the sandbox does not isolate."""
+        """Value of uv's `--python`. If the sandbox does not isolate, this is the real interpreter, for trusted code."""
         if not self.sandbox.isolates:
             return self.interpreter.path
         path = self.root / "bin" / f"python{self.interpreter.minor}"
@@ -88,7 +88,7 @@ class BuildGate:
         return f'#!/bin/sh\nexec {argv} "$0" "$@"\n'
 
     def restore(self, environment: Path) -> None:
-        """Make a virtual environment that uv made with `python` one of the real interpreter."""
+        """Make a virtual environment that uv created with `python` use the real interpreter."""
         if not self.sandbox.isolates:
             return
         link, settings = environment / "bin" / "python", environment / SETTINGS
@@ -100,7 +100,7 @@ class BuildGate:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GatedUv:
-    """uv, with every interpreter that it starts behind the gate."""
+    """Runs uv, with every interpreter that it starts behind the gate."""
 
     tool: Tool
     gate: BuildGate
@@ -119,12 +119,11 @@ class GatedUv:
         output: Path | None = None,
         hint: str = "",
     ) -> str:
-        """Standard output of `uv args…`; `build_env` are `NAME=value` pairs that builds see.
+        """Return the standard output of `uv args…`; `build_env` are `NAME=value` pairs that builds see.
 
-        `source` is a checkout that is built, `output` the folder that its wheel goes to, both resolved.
+        `source` is a checkout to build, `output` the folder for its wheel, both resolved.
 
-        Raises `BuildFailed` where a package does not build or cannot be had, `InfrastructureError` where trying again
-        may help.
+        Raises `BuildFailed` if a package does not build or is not available, `InfrastructureError` if a retry may help.
         """
         if not self.gate.sandbox.isolates:
             return self.tool.run(*args, stdin=stdin, extra_env=build_env, hint=hint)
@@ -137,7 +136,7 @@ class GatedUv:
 
 
 def gated_uv(tool: Tool, *, sandbox: Sandbox, scratch: Path, cache: Path, interpreter: Interpreter) -> GatedUv:
-    """`tool`, a uv whose environment variables name its cache, behind a gate for one interpreter."""
+    """Return `tool`, a uv whose environment variables name its cache, behind a gate for one interpreter."""
     uv_cache = Path(tool.environ["UV_CACHE_DIR"]).resolve()  # as the processes that uv starts see it
     gate = BuildGate(sandbox=sandbox, scratch=scratch, cache=cache, uv_cache=uv_cache, interpreter=interpreter)
     return GatedUv(tool=replace(tool, environ={**tool.environ, "UV_CACHE_DIR": str(uv_cache)}), gate=gate)
@@ -145,7 +144,7 @@ def gated_uv(tool: Tool, *, sandbox: Sandbox, scratch: Path, cache: Path, interp
 
 @dataclass(slots=True, kw_only=True)
 class _Session:
-    """One command of uv: a socket that takes calls, and the copies that its builds work on."""
+    """One command of uv: a socket that accepts calls, and the copies that its builds use."""
 
     gate: BuildGate
     folder: Path
@@ -154,13 +153,14 @@ class _Session:
     deadline: float
     own_failure: InfrastructureError | None = None
     wanted_network: bool = False
-    """Whether a build that failed complained of the network."""
+    """Whether a failed build reported a network error."""
     sources: dict[Path, Path] = field(default_factory=dict)
-    """Source tree → the folder with its private copy, which later calls of the same build find as it was left."""
+    """Source tree → folder with its private copy, shared by later calls of the same build."""
     lock: threading.Lock = field(default_factory=threading.Lock)
 
     def failure(self, what: str, output: str, hint: str) -> SwtError:
-        """The error for a command of uv that failed. A build that lacks the network will lack it the next time too."""
+        """Return the error for a failed uv command. A build that needs the network would fail again, so it is not
+        retried."""
         if not self.wanted_network:
             return tool_failure(what, output, hint)
         message = f"{what} failed: a build asks for the network, and builds have none here"
@@ -169,12 +169,12 @@ class _Session:
         )
 
     def raise_own_failure(self) -> None:
-        """A sandbox that failed is our failure, whatever uv made of it."""
+        """Raise the sandbox's own failure: an infrastructure error, however uv reported it."""
         if self.own_failure:
             raise self.own_failure
 
     def answer(self, request: dict[str, Any]) -> dict[str, object]:
-        """Run one call of an interpreter in the sandbox; its exit code, standard output and standard error."""
+        """Run one call of an interpreter in the sandbox; return its exit code, standard output and standard error."""
         try:
             return self._run(BuildCall.read(request, self.folders))
         except InfrastructureError as error:
@@ -216,7 +216,7 @@ class _Session:
         return Limits(wall_s=left, memory_mb=MEMORY_MB, processes=PROCESSES, disk_mb=DISK_MB, log_mb=8)
 
     def _work(self, call: BuildCall) -> Path:
-        """The folder of a call. Calls of one build share the copy of its source tree; the rest is made new."""
+        """Return the folder of a call. Calls of one build share the copy of its source tree; the rest is recreated."""
         with self.lock:
             known = self.sources.get(call.source) if call.source else None
             work = known or Path(tempfile.mkdtemp(dir=self.folder))
@@ -241,7 +241,7 @@ def _text(path: Path) -> str:
 def _session(
     gate: BuildGate, build_env: tuple[str, ...], source: Path | None, output: Path | None, timeout_s: float
 ) -> Iterator[_Session]:
-    """A gate that listens while the block runs. Its socket lies in a folder that only this user may enter."""
+    """Listen while the block runs. The socket is in a folder that only this user may enter."""
     with tempfile.TemporaryDirectory(prefix="swt-gate-") as place, spare_folder(gate.scratch) as folder:
         session = _Session(
             gate=gate,
@@ -268,7 +268,7 @@ def _session(
 
 
 class _Server(socketserver.ThreadingUnixStreamServer):
-    """A thread for each call: uv builds several packages at once."""
+    """One thread per call: uv builds several packages concurrently."""
 
     daemon_threads = True
     block_on_close = False

@@ -1,4 +1,4 @@
-"""Plan → built environment: once per content, whole or not at all, safe between processes."""
+"""Builds an environment from a plan: once per content, atomically, safe between processes."""
 
 from __future__ import annotations
 
@@ -36,27 +36,27 @@ class Builder:
 
     The cache holds::
 
-        locks/<key>.txt              hashed locks, by what was asked of the resolver
-        gates/<key>/                 the interpreters that uv is given, see `build_gate.py`
+        locks/<key>.txt              hashed locks, by the resolver's input
+        gates/<key>/                 interpreters for uv, see `build_gate.py`
         environments/<env_id>/       one finished environment each
-        environments/.<env_id>.*     under way: a lock file, a half-built folder with its builder's process id (the
-                                     compiler of a killed builder may still be writing into its own)
+        environments/.<env_id>.*     pending: a lock file, a half-built folder with its builder's process id (the
+                                     compiler of a killed builder may still write into its own)
     """
 
     cache: Path
     environ: Mapping[str, str]
-    """The environment variables that uv is started with, as `tool_environment` gives them."""
+    """Environment variables for uv, from `tool_environment`."""
     sandbox: Sandbox
-    """Where builds run."""
+    """Sandbox for builds."""
     scratch: Path
-    """Folder for the private copies that builds work on."""
+    """Folder for private copies during builds."""
     uv: Path | None = None
-    """Null for the one installed beside this project."""
+    """None for the uv installed with this project."""
     timeout_s: float = 1800.0
-    """For each command."""
+    """Time limit per command."""
 
     def gated(self, interpreter: Interpreter) -> GatedUv:
-        """uv, for environments of `interpreter`."""
+        """Return uv for environments of `interpreter`."""
         return gated_uv(
             Tool(self.uv or find_uv(), self.environ, self.timeout_s),
             sandbox=self.sandbox,
@@ -66,17 +66,16 @@ class Builder:
         )
 
     def lock(self, plan: EnvironmentPlan) -> str:
-        """The plan's lock, resolved once per content. Raises `BuildFailed` or `InfrastructureError`."""
+        """Return the plan's lock, resolved once per content. Raises `BuildFailed` or `InfrastructureError`."""
         locks = self.cache.absolute() / "locks"
         with file_lock(locks / f".{lock_key(plan)}.lock"):
             return Locker(self.gated(plan.interpreter), locks).lock(plan)
 
     def build(self, plan: EnvironmentPlan, checkout: Callable[[], Path]) -> BuiltEnvironment:
-        """The plan's environment, built unless it is there.
+        """Return the plan's environment, building it if necessary.
 
-        `checkout` is called only where the plan is `editable` and has to be built: a folder with the sources that
-        may be written to. Raises `BuildFailed` where it cannot be built, `InfrastructureError` where it may be
-        tried again.
+        `checkout` is called only if the plan is `editable` and not built yet; it returns a writable folder with the
+        sources. Raises `BuildFailed` if the build fails, `InfrastructureError` if a retry may help.
         """
         plan = self._with_tools(plan)
         lock = self.lock(plan)
@@ -88,14 +87,14 @@ class Builder:
         return load_environment(root)
 
     def _with_tools(self, plan: EnvironmentPlan) -> EnvironmentPlan:
-        """The plan, with the environment that its extension modules are built in: that is built first."""
+        """Return the plan with the environment for building its extension modules, which is built first."""
         if plan.extensions is None:
             return plan
         tools = self.build_tools(plan.extensions).environment.env_id
         return replace(plan, extensions=replace(plan.extensions, tools_id=tools))
 
     def build_tools(self, steps: ExtensionSteps) -> BuiltEnvironment:
-        """What the commands of `steps` are started in. Raises as `build`."""
+        """Build the environment for the commands of `steps`. Raises as `build`."""
         return self.build(steps.tools, _no_checkout)
 
     def _build(self, plan: EnvironmentPlan, lock: str, env_id: EnvId, checkout: Callable[[], Path]) -> None:
@@ -113,17 +112,17 @@ class Builder:
 
 
 def machine_builder(cache: Path, sandbox: Sandbox, scratch: Path) -> Builder:
-    """The builder with this machine's registries, proxies and certificates."""
+    """Return a builder with this machine's registries, proxies and certificates."""
     return Builder(cache=cache, environ=tool_environment(os.environ), sandbox=sandbox, scratch=scratch)
 
 
 def environment_root(cache: Path, env_id: EnvId) -> Path:
-    """Where an environment is or would be."""
+    """Return the folder of an environment, built or not."""
     return cache.absolute() / "environments" / env_id
 
 
 def is_built(cache: Path, env_id: EnvId) -> bool:
-    """Whether an environment is there and whole."""
+    """Whether an environment is completely built."""
     return (environment_root(cache, env_id) / ROW).is_file()
 
 
@@ -132,7 +131,7 @@ def _no_checkout() -> Path:
 
 
 def load_environment(root: Path) -> BuiltEnvironment:
-    """The environment in a folder; `NotFound` where there is none."""
+    """Return the environment in a folder. Raises `NotFound` if there is none."""
     if not (root / ROW).is_file():
         raise NotFound(f"environment {root.name} is not in the cache", hint="`swt validate` builds what is missing")
     row = read_row(root / ROW)
@@ -141,7 +140,7 @@ def load_environment(root: Path) -> BuiltEnvironment:
 
 
 def _behind(python: Path, row: Environment) -> Interpreter:
-    """The interpreter that an environment's own `python` is a link to."""
+    """Return the interpreter to which an environment's `python` links."""
     target = python.resolve()
     if not target.is_file():
         raise InfrastructureError(f"environment {row.env_id} has lost its CPython {row.python_full}", hint=REBUILD)
@@ -149,7 +148,7 @@ def _behind(python: Path, row: Environment) -> Interpreter:
 
 
 def row_of(plan: EnvironmentPlan, lock: str, env_id: EnvId, seconds: float) -> Environment:
-    """The row of an environment built just now."""
+    """Return the row of a newly built environment."""
     return Environment(
         env_id=env_id,
         repo=plan.repo,
@@ -169,7 +168,7 @@ def row_of(plan: EnvironmentPlan, lock: str, env_id: EnvId, seconds: float) -> E
 
 
 def write_row(path: Path, row: Environment) -> None:
-    """The row beside what it describes, as JSON with ISO timestamps."""
+    """Write the row into the environment's folder, as JSON with ISO timestamps."""
     path.write_text(json.dumps(asdict(row), default=_iso, indent=1), encoding="utf-8")
 
 
@@ -180,7 +179,7 @@ def _iso(value: object) -> str:
 
 
 def read_row(path: Path) -> Environment:
-    """The inverse of `write_row`. Raises `InfrastructureError` where the file is torn."""
+    """Read a row written by `write_row`. Raises `InfrastructureError` if the file is torn."""
     try:
         facts: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
         newer = facts.pop("exclude_newer")

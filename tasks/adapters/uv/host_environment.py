@@ -1,4 +1,4 @@
-"""The running interpreter as an environment: for the bundled demo and for tests, without any network."""
+"""The running interpreter as an environment, for the bundled demo and for tests, without network."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ def host_environment(
     test_args: tuple[str, ...] = (),
     env: tuple[str, ...] = (),
 ) -> BuiltEnvironment:
-    """The interpreter that runs this, with all that is installed in it; `env` holds `NAME=value`.
+    """Return the running interpreter with its installed packages as an environment; `env` holds `NAME=value`.
 
-    `env_id` comes from the arguments and from the names and versions of what is installed.
+    `env_id` depends on the arguments and on the names and versions of the installed packages.
     """
     interpreter = host_interpreter()
     lock = installed_lock()
@@ -54,15 +54,15 @@ def host_environment(
 
 
 def host_interpreter() -> Interpreter:
-    """The interpreter that runs this, virtual environment included."""
+    """Return the running interpreter, including its virtual environment."""
     return Interpreter(path=Path(sys.executable), version=platform.python_version(), base_prefix=Path(sys.base_prefix))
 
 
 @cache
 def installed_lock() -> str:
-    """`name==version` of every installed distribution, sorted; no hashes, since files on disk have none.
+    """Return `name==version` of every installed distribution, sorted, without hashes.
 
-    Read once per process: what it has imported stays what it was.
+    Cached per process: modules that it imported do not change.
     """
     found = importlib.metadata.distributions()
     return "".join(sorted({f"{one.metadata['Name'].lower()}=={one.version}\n" for one in found}))

@@ -15,7 +15,7 @@ from tasks.domain.errors import BuildFailed
 
 
 def install(uv: GatedUv, plan: EnvironmentPlan, lock: str, root: Path, checkout: Callable[[], Path]) -> None:
-    """Make a virtual environment at `root` and carry out every step of the plan in it."""
+    """Create a virtual environment at `root` and run every step of the plan in it."""
     uv.run("venv", "--quiet", "--no-project", "--python", str(uv.python), str(root))
     python = root / "bin" / "python"
     if lock:
@@ -72,9 +72,9 @@ def _site_packages(root: Path) -> Path:
 
 
 def compile_packages(uv: GatedUv, interpreter: Interpreter, root: Path) -> None:
-    """Compile what is installed: a test run must neither write bytecode nor see compile-time warnings.
+    """Compile installed packages, so that test runs neither write bytecode nor show compile-time warnings.
 
-    Compiling runs no third-party code: `-S` keeps the interpreter from the `.pth` files of the environment.
+    Compiling runs no third-party code: `-S` prevents the interpreter from processing `.pth` files.
     """
     tool = Tool(interpreter.path, uv.tool.environ, uv.tool.timeout_s)
     folder = str(_site_packages(root))
@@ -89,20 +89,20 @@ def _generate(plan: EnvironmentPlan, root: Path) -> None:
 
 
 def text_files(root: Path) -> Iterator[Path]:
-    """Files of an environment that hold its own path as text: scripts, `.pth` files, its configuration."""
+    """Yield files of an environment that contain its own path as text: scripts, `.pth` files, its configuration."""
     yield from sorted(path for path in (root / "bin").iterdir() if path.is_file() and not path.is_symlink())
     yield from sorted(_site_packages(root).glob("*.pth"))
     yield root / "pyvenv.cfg"
 
 
 def move(built: Path, final: Path) -> None:
-    """Rename a finished environment, after its texts are made to name the place where it will be."""
+    """Rename a finished environment, after rewriting its texts to the new path."""
     old, new = str(built).encode(), str(final).encode()
     for path in text_files(built):
         data = path.read_bytes()
         if old in data:
             mode = path.stat().st_mode
-            path.unlink()  # may be a hard link into the package cache
+            path.unlink()  # it may be a hard link into the package cache
             path.write_bytes(data.replace(old, new))
             path.chmod(mode)
     built.rename(final)

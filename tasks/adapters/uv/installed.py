@@ -1,4 +1,4 @@
-"""An environment that was built earlier, found again from its row."""
+"""Finds an earlier environment by its row."""
 
 from __future__ import annotations
 
@@ -17,8 +17,10 @@ from tasks.domain.errors import InfrastructureError
 def installed(
     cache: Path, row: Environment, interpreters: Iterable[Interpreter], base_commit: str, patches: Iterable[str] = ()
 ) -> BuiltEnvironment:
-    """The environment of `row`, with what one code state's checkout has to be given: the base commit with `patches` on
-    it, tests left out. `InfrastructureError` where a folder, an interpreter or extension modules are gone.
+    """Return the environment of `row`, with the additional files for one code state.
+
+    The code state is the base commit with `patches` applied, without tests. Raises `InfrastructureError` if a folder,
+    an interpreter or extension modules are missing.
     """
     extensions = products_for(cache, row, base_commit, patches)
     return replace(_environment(cache, row, interpreters), extensions=extensions)

@@ -1,4 +1,4 @@
-"""The CPythons of this machine."""
+"""Finds the CPythons of this machine."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from tasks.domain.names import content_key
 _ASK = "import json, platform, sys; print(json.dumps([platform.python_implementation(), sys.executable, '%d.%d.%d' % sys.version_info[:3], sys.base_prefix, sys.prefix]))"  # noqa: E501
 _ASK_SECONDS = 20
 KEPT = "interpreters.json"
-"""What this machine has, in the cache."""
+"""File in the cache with the interpreters of this machine."""
 
 
 def find_interpreters(environ: Mapping[str, str], uv: Path | None = None) -> tuple[Interpreter, ...]:
-    """Every CPython that pyenv or uv know, newest first; at most one for each minor version.
+    """Return every CPython that pyenv or uv find, newest first, at most one per minor version.
 
-    Where a minor version is there more than once, the newest patch release wins, and among equals one with a
-    prefix of its own over the system's (a sandbox binds the prefix).
+    Prefers the newest patch release, then an interpreter with a prefix of its own over the system's, since a sandbox
+    mounts the prefix.
     """
     found: dict[str, Interpreter] = {}
     for path in sorted({path.resolve() for path in (*_pyenv(environ), *_uv(environ, uv))}):
@@ -36,10 +36,10 @@ def find_interpreters(environ: Mapping[str, str], uv: Path | None = None) -> tup
 
 @lru_cache(maxsize=4)
 def machine_interpreters(cache: Path | None = None) -> tuple[Interpreter, ...]:
-    """`find_interpreters` for this process's own environment, asked once: each candidate is started to be asked.
+    """`find_interpreters` for this process's environment, cached: the search starts every candidate.
 
-    With `cache`, a folder, what was found is kept there for other processes, as long as nothing has changed in the
-    places that are searched and in the interpreters themselves.
+    With `cache`, a folder, the result is also cached for other processes. It is valid while the searched folders and
+    the interpreters do not change.
     """
     uv = find_uv()
     if cache is None:
@@ -53,7 +53,7 @@ def machine_interpreters(cache: Path | None = None) -> tuple[Interpreter, ...]:
 
 
 def _kept(file: Path, places: str) -> tuple[Interpreter, ...] | None:
-    """What was found when all looked as it does now."""
+    """Return the cached interpreters; None if any folder or interpreter changed."""
     try:
         facts = json.loads(file.read_text())
         found = tuple(
@@ -72,7 +72,7 @@ def _keep(file: Path, places: str, found: tuple[Interpreter, ...]) -> None:
 
 
 def _places(environ: Mapping[str, str], uv: Path) -> str:
-    """Changes where a program is added to or removed from a folder that is searched, and with another uv."""
+    """Return a key that changes if a program is added to or removed from a searched folder, or uv changes."""
     data = environ.get("XDG_DATA_HOME") or str(Path(environ.get("HOME", "/")) / ".local" / "share")
     managed = environ.get("UV_PYTHON_INSTALL_DIR") or f"{data}/uv/python"
     folders = [*environ.get("PATH", "").split(":"), str(_pyenv_root(environ) / "versions"), managed]
@@ -84,7 +84,7 @@ def _programs(found: Iterable[Interpreter]) -> str:
 
 
 def _stamp(path: Path) -> list[int]:
-    """Tells two states of a file or folder apart; empty where it is not there."""
+    """Return values that differ between two states of a file or folder; empty if it does not exist."""
     try:
         facts = path.stat()
     except OSError:
@@ -101,7 +101,7 @@ def _rank(interpreter: Interpreter) -> tuple[bool, tuple[int, ...]]:
 
 
 def pick(interpreters: Iterable[Interpreter], minor: str) -> Interpreter:
-    """The interpreter of one minor version; `NotFound` where this machine has none."""
+    """Return the interpreter of one minor version. Raises `NotFound` if this machine has none."""
     have = tuple(interpreters)
     for interpreter in have:
         if interpreter.minor == minor:
@@ -112,7 +112,7 @@ def pick(interpreters: Iterable[Interpreter], minor: str) -> Interpreter:
 
 
 def ask(path: Path) -> Interpreter | None:
-    """What the interpreter says of itself; null where it does not start, is no CPython or is a virtual environment."""
+    """Query an interpreter; None if it does not start, is not CPython, or is a virtual environment."""
     argv = [str(path), "-I", "-S", "-c", _ASK]
     try:
         done = subprocess.run(argv, capture_output=True, text=True, timeout=_ASK_SECONDS, check=True)
@@ -136,7 +136,7 @@ def _uv(environ: Mapping[str, str], uv: Path | None) -> list[Path]:
     if uv is None:
         return []
     argv = [str(uv), "python", "list", "--only-installed", "--output-format", "json"]
-    # pyenv's shims are scripts that start dozens of processes each, and what is behind them is found without them.
+    # pyenv's shims are scripts that start dozens of processes each; their interpreters are found without them.
     path = ":".join(folder for folder in environ.get("PATH", "").split(":") if not folder.endswith("/shims"))
     try:
         done = subprocess.run(
@@ -155,7 +155,7 @@ def _uv(environ: Mapping[str, str], uv: Path | None) -> list[Path]:
 
 
 def find_uv() -> Path:
-    """The uv that is installed with this project; `NotFound` where it is not."""
+    """Return the uv that is installed with this project. Raises `NotFound` if it is missing."""
     import uv
 
     try:

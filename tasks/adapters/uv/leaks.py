@@ -1,7 +1,7 @@
-"""Does an environment hold the project that is under test, in another version or from another checkout?
+"""Checks whether an environment contains the project under test in another version or from another checkout.
 
-A later release in site-packages is the fix, ready to be read. Looked through are the environment and the interpreter
-behind it, since a sandbox shows both.
+A later release in site-packages would reveal the fix. Checks the environment and its base interpreter, since a sandbox
+shows both.
 """
 
 from __future__ import annotations
@@ -24,20 +24,20 @@ _CODE = re.compile(r".*\.(?:py|so|pyd|pyc)")
 _VENDORED = re.compile(r"(?:^|/)(?:_?vendor(?:ed)?|_bundled|extern|externals)/")
 _NOT_THE_PROJECT = {"test", "tests", "testing", "doc", "docs", "example", "examples", "setup", "conftest", "benchmarks"}
 NESTED_FILES = 3
-"""So many files of a package have to be shared by a folder that lies deeper than site-packages to be a copy of it."""
+"""Number of package files that a folder deeper than site-packages must share to count as a copy of the package."""
 
 
 @dataclass(frozen=True)
 class Surroundings:
-    """What a test process finds installed, and what it must not be."""
+    """The installed files that a test process sees, and the project that must not be among them."""
 
     root: Path
     """The environment."""
     base_prefix: Path
-    """The interpreter behind it."""
+    """Its base interpreter."""
     checkout: Path
     source_roots: tuple[str, ...]
-    """Folders of the checkout that are importable."""
+    """Importable folders of the checkout."""
     project: str
     """Name of the repository without its owner, or of its distribution."""
 
@@ -48,14 +48,15 @@ class Surroundings:
 
     @cached_property
     def names(self) -> frozenset[str]:
-        """Normal names of the project's distribution: as the repository is called, and as what points at it is."""
+        """Normalized names of the project's distribution: that of the repository, and those of distributions pointing
+        at it."""
         pointing = [info.parent.name for info in self.root.glob("lib/python*/site-packages/*.dist-info/RECORD")]
         matches = [_INFO.fullmatch(name) for name in pointing if _points(self._info(name))]
         return frozenset({_normal(self.project), *(_normal(match["name"]) for match in matches if match)})
 
     @cached_property
     def packages(self) -> dict[str, frozenset[str]]:
-        """Importable package of the checkout → its Python files, relative to it; a module is its own only file."""
+        """Importable package of the checkout → its Python files, relative to it; a module has one file."""
         found: dict[str, frozenset[str]] = {}
         for root in self.source_roots:
             for path in sorted((self.checkout / root).glob("*")):
@@ -69,8 +70,8 @@ class Surroundings:
 
     @cached_property
     def files(self) -> dict[Path, tuple[tuple[str, ...], tuple[str, ...]]]:
-        """Folder → its folders and files, walked once; without the interpreter's own packages, which no sandbox that
-        isolates shows."""
+        """Folder → its folders and files, cached. Leaves out the interpreter's own packages, which isolating sandboxes
+        hide."""
         hidden = () if self.base_prefix == self.root else own_packages(self.base_prefix)
         walked = ((Path(at), dirs, files) for top in self.folders for at, dirs, files in os.walk(top))
         return {
@@ -88,12 +89,12 @@ Rule = Callable[[Surroundings], Iterator[Exposure]]
 
 
 def find_environment_leaks(surroundings: Surroundings) -> tuple[Exposure, ...]:
-    """Releases and copies of the project, and ways to other checkouts; empty for a clean environment."""
+    """Return releases and copies of the project, and paths to other checkouts; empty for a clean environment."""
     return tuple(exposure for rule in RULES for exposure in rule(surroundings))
 
 
 def _releases(here: Surroundings) -> Iterator[Exposure]:
-    """Installed distributions of the project's name that hold code, and archives that are called like it."""
+    """Yield installed distributions with the project's name that contain code, and archives with its name."""
     for at, (folders, files) in here.files.items():
         for name in (*folders, *files):
             info, archive = _INFO.fullmatch(name), _ARCHIVE.fullmatch(name)
@@ -105,7 +106,7 @@ def _releases(here: Surroundings) -> Iterator[Exposure]:
 
 
 def _copies(here: Surroundings) -> Iterator[Exposure]:
-    """Folders and modules that hold the files of a package of the checkout."""
+    """Yield folders and modules with the files of a package of the checkout."""
     for at, (folders, files) in here.files.items():
         for name in here.packages.keys() & {*folders, *files}:
             installed = at.name in ("site-packages", "dist-packages")
@@ -115,7 +116,7 @@ def _copies(here: Surroundings) -> Iterator[Exposure]:
 
 
 def _bundled_copies(here: Surroundings) -> Iterator[Exposure]:
-    """The same inside wheels and zips."""
+    """Yield copies of the checkout's packages inside wheels and zips."""
     for path in (at / name for at, (_, files) in here.files.items() for name in files):
         if path.suffix in (".whl", ".zip", ".egg") and zipfile.is_zipfile(path):
             with zipfile.ZipFile(path) as archive:
@@ -130,7 +131,7 @@ def _bundled_copies(here: Surroundings) -> Iterator[Exposure]:
 
 
 def _foreign_paths(here: Surroundings) -> Iterator[Exposure]:
-    """`.pth` files, editable finders and `direct_url.json` that name a folder which is not the checkout."""
+    """Yield `.pth` files, editable finders and `direct_url.json` files that name a folder other than the checkout."""
     for path in (at / name for at, (_, files) in here.files.items() for name in files):
         if path.suffix == ".pth":
             for line in path.read_text(errors="replace").splitlines():
@@ -152,13 +153,13 @@ RULES: tuple[Rule, ...] = (_releases, _copies, _bundled_copies, _foreign_paths, 
 
 
 def _leak(rule: str, path: Path, detail: str, *, inside: str = "") -> Exposure:
-    """`inside`: the folder within an archive."""
+    """Return an exposure; `inside` is the folder within an archive."""
     carried = _VENDORED.search(f"{path.as_posix()}{inside}/") is not None
     return Exposure(where="environment", rule=rule, path=str(path), detail=detail, blocking=not carried)
 
 
 def _normal(name: str) -> str:
-    """PEP 503, with dots and underscores as hyphens."""
+    """Normalize a name by PEP 503: dots and underscores become hyphens."""
     return re.sub(r"[-_.]+", "-", name).lower()
 
 
@@ -174,13 +175,13 @@ def _points(info: Path) -> bool:
 
 
 def _holds_code(info: Path) -> bool:
-    """Whether a distribution brings code along. One without a list of its files is taken to."""
+    """Whether a distribution contains code. A distribution without a file list counts as code."""
     listed = [name for name in _record(info) if not name.startswith(info.name)]
     return any(_CODE.fullmatch(name) for name in listed) or not _record(info)
 
 
 def _shared(own: frozenset[str], theirs: frozenset[str], *, needed: int) -> int:
-    """How many files a copy has in common with the checkout; 0 if that is less than half of the smaller one."""
+    """Return the number of files that a copy shares with the checkout; 0 if below half of the smaller one."""
     shared = len(own & theirs)
     return shared if shared >= needed and shared * 2 >= min(len(own), len(theirs)) else 0
 

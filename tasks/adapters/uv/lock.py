@@ -1,4 +1,4 @@
-"""Requirements → a hashed lock as of a moment, kept on disk by the content of what was asked."""
+"""Resolves requirements to a hashed lock as of a date, cached by content."""
 
 from __future__ import annotations
 
@@ -21,25 +21,27 @@ SEEN_FROM = {
     "py": datetime(2017, 3, 15, tzinfo=UTC),
     "atomicwrites": datetime(2022, 7, 9, tzinfo=UTC),
 }
-"""Distributions that an earlier cutoff sees as of this day all the same. Before setuptools 40.8 nothing built a plain
-setup.py in isolation, and the wheel before it stumbles over a missing licence; pytest 3.0.7 is the first that supports
-3.6, the oldest Python that we do, an earlier one our runner cannot drive, and it wants a `py` of its time; the releases
-of atomicwrites were all deleted and uploaded again that summer."""
+"""Oldest cutoff for some distributions: an earlier cutoff still sees their releases up to this day.
+
+Before setuptools 40.8, no release built a plain setup.py in isolation; older wheel releases fail on a missing license.
+pytest 3.0.7 is the first for Python 3.6, our oldest; our runner does not support earlier ones. pytest needs a `py` of
+the same time. All releases of atomicwrites were deleted and uploaded again in summer 2022.
+"""
 
 _LOCATION = re.compile(r"^\s*(#|--(index|extra|find|default|no-index))")
 
 
 @dataclass(frozen=True, slots=True)
 class Locker:
-    """Locks below `folder`, one file each."""
+    """Creates locks below `folder`, one file each."""
 
     uv: GatedUv
     folder: Path
 
     def lock(self, plan: EnvironmentPlan) -> str:
-        """Hashed requirements of the plan, one per distribution, without any index address.
+        """Return the hashed requirements of the plan, one per distribution, without any index address.
 
-        Raises `BuildFailed` where they cannot be satisfied, `InfrastructureError` where the registry is away.
+        Raises `BuildFailed` if they cannot be satisfied, `InfrastructureError` if the registry is not available.
         """
         if not plan.requirements:
             return ""
@@ -66,7 +68,7 @@ class Locker:
 
 
 def building_options(building: Building, folder: Path) -> tuple[str, ...]:
-    """uv's options for it; `folder` holds the files that they name."""
+    """Return uv's options for building packages; `folder` receives the files that they name."""
     bounds, config = folder / "build-constraints.txt", folder / "uv.toml"
     options = [word for name in building.wheels_only for word in ("--only-binary", name)]
     if building.constraints:
@@ -81,7 +83,7 @@ def building_options(building: Building, folder: Path) -> tuple[str, ...]:
 
 
 def lock_key(plan: EnvironmentPlan) -> str:
-    """Content key of all that decides a resolution."""
+    """Return a content key of everything that decides a resolution."""
     moment = plan.exclude_newer.astimezone(UTC).isoformat()
     exempt = cutoff(plan.exclude_newer)[2:]
     asked = (plan.project, plan.requirements, plan.constraints, plan.interpreter.version, moment)
@@ -90,7 +92,7 @@ def lock_key(plan: EnvironmentPlan) -> str:
 
 
 def cutoff(moment: datetime) -> tuple[str, ...]:
-    """uv's options for "as of `moment`": a full UTC timestamp, since a bare date means the local end of day."""
+    """Return uv's options for "as of `moment`": a full UTC timestamp, since a bare date means the local end of day."""
     late = {name: day for name, day in SEEN_FROM.items() if moment < day}
     exempt = [("--exclude-newer-package", f"{name}={_stamp(day)}") for name, day in late.items()]
     return ("--exclude-newer", _stamp(moment), *(word for pair in exempt for word in pair))
@@ -101,6 +103,6 @@ def _stamp(moment: datetime) -> str:
 
 
 def strip(text: str) -> str:
-    """A lock without comments and options that name where packages came from."""
+    """Remove comments and options that name package locations."""
     lines = [line.rstrip() for line in text.splitlines() if line.strip() and not _LOCATION.match(line)]
     return "".join(f"{line}\n" for line in lines)

@@ -1,8 +1,8 @@
-"""The checkout's own metadata as a small wheel.
+"""Turns the checkout's own metadata into a small wheel.
 
-A wheel of the checkout is built and everything but its metadata is taken out; a `.pth` file that names `/testbed`
-goes in. Installing that gives `importlib.metadata`, entry points and console scripts what an editable install gives
-them, with every build backend and every Python, and nothing in it knows where it was built.
+Takes a wheel of the checkout, removes everything but its metadata, and adds a `.pth` file that names `/testbed`. For
+`importlib.metadata`, entry points and console scripts, this works like an editable install, with every build backend
+and every Python. It contains no trace of the build folder.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ PTH = "__testbed__.pth"
 
 
 def pointing_wheel(wheel: Path, folder: Path, source_roots: Iterable[str]) -> Path:
-    """Write a wheel of the same name into `folder` that holds the metadata of `wheel` and points at the checkout."""
+    """Write a wheel of the same name into `folder`, with the metadata of `wheel` and a path to the checkout."""
     with zipfile.ZipFile(wheel) as archive:
         files = {name: archive.read(name) for name in archive.namelist() if _is_metadata(name)}
     info = next((name.split("/")[0] for name in files if name.endswith(".dist-info/METADATA")), None)
@@ -38,12 +38,12 @@ def _is_metadata(name: str) -> bool:
 
 
 def pth(source_roots: Iterable[str]) -> str:
-    """Text that puts the source roots of a checkout at `/testbed` on the import path."""
+    """Return `.pth` text that puts the source roots of the checkout at `/testbed` on the import path."""
     return "".join(f"{TESTBED / root}\n" for root in source_roots)
 
 
 def _pure_name(name: str) -> str:
-    """`x-1.0-cp39-cp39-linux_x86_64.whl` → `x-1.0-py3-none-any.whl`: nothing compiled is left in it."""
+    """`x-1.0-cp39-cp39-linux_x86_64.whl` → `x-1.0-py3-none-any.whl`: the new wheel contains no compiled code."""
     distribution, version = name.split("-")[:2]
     return f"{distribution}-{version}-py3-none-any.whl"
 

@@ -1,4 +1,4 @@
-"""What an environment is made of, and what comes out of building it."""
+"""Data types: an interpreter, the plan of an environment, a built environment."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Interpreter:
     version: str
     """Full version, `3.9.18`."""
     base_prefix: Path
-    """Folder that holds its standard library; a sandbox binds it read-only at the same path."""
+    """Folder of its standard library; a sandbox mounts it read-only at the same path."""
 
     @property
     def minor(self) -> str:
@@ -32,13 +32,13 @@ class Interpreter:
 
     @property
     def number(self) -> tuple[int, ...]:
-        """`(3, 9, 18)`, for comparing."""
+        """`(3, 9, 18)`, for comparison."""
         return tuple(int(part) for part in self.version.split("."))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TextFile:
-    """A small file by its content."""
+    """Path and content of a small file."""
 
     path: RepoPath
     text: str
@@ -46,38 +46,38 @@ class TextFile:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Beside:
-    """Another repository's files that a build finds in the checkout: a submodule, or a library it would download."""
+    """Files of another repository that a build expects in the checkout: a submodule, or a library it would download."""
 
     path: RepoPath
-    """The folder in the checkout that they fill."""
+    """Folder in the checkout for these files."""
     repo: RepoName
     commit: Sha | None
-    """Null for the commit that the checkout names for its submodule at `path`."""
+    """None for the commit that the checkout names for its submodule at `path`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExtensionSteps:
-    """How the modules that only a compiler makes are built in a checkout."""
+    """How to build the compiled modules of a checkout."""
 
     tools: EnvironmentPlan
-    """The environment that the commands are started in."""
+    """The environment in which the commands run."""
     commands: tuple[tuple[str, ...], ...]
-    """One argv after the other, in the checkout."""
+    """One argv after the other, run in the checkout."""
     env: tuple[str, ...] = ()
     """`NAME=value` pairs for the commands."""
     files: tuple[TextFile, ...] = ()
-    """Settings that are written into the checkout for the build, and are not there when tests run."""
+    """Settings written into the checkout for the build only, not for test runs."""
     beside: tuple[Beside, ...] = ()
     libraries: tuple[str, ...] = ()
-    """What is taken from the system, by the names of pkg-config."""
+    """Required system libraries, by their pkg-config names."""
     tools_id: EnvId | None = None
-    """The environment of `tools`; null until it is built."""
+    """The environment of `tools`; None until it is built."""
 
     @property
     def step(self) -> str:
-        """How `Environment.install` names the way of building: `extensions:<content key>:<libraries>`.
+        """Name of the build in `Environment.install`: `extensions:<content key>:<libraries>`.
 
-        What is installed beside the project, for its tests, is no part of it: modules are not built anew for that.
+        Leaves out packages installed only for tests: they must not cause a rebuild of the modules.
         """
         facts = (self.tools_id, self.commands, self.env, jsonable(tuple(asdict(file) for file in self.files)))
         way = content_key("extensions", *facts, jsonable(tuple(asdict(one) for one in self.beside)))
@@ -86,14 +86,14 @@ class ExtensionSteps:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Building:
-    """How packages are built that have no wheel here: nothing to say where their own wishes do."""
+    """Settings for building packages without a wheel; empty where a package's own settings suffice."""
 
     constraints: tuple[str, ...] = ()
-    """PEP 508: bounds on what builds install for themselves, `setuptools<58`."""
+    """PEP 508 bounds on what builds install for themselves, `setuptools<58`."""
     requires: tuple[tuple[str, str], ...] = ()
-    """(distribution, what its build needs and does not ask for)."""
+    """(distribution, a build requirement that it does not declare)."""
     wheels_only: tuple[str, ...] = ()
-    """Distributions that are not built: a version with a wheel is taken."""
+    """Distributions that are not built: only versions with a wheel are used."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,50 +102,51 @@ class EnvironmentPlan:
 
     repo: RepoName
     project: str = ""
-    """Name of the project's own distribution: no release of it may come from the registry. Empty where unknown."""
+    """Name of the project's own distribution, which must not come from the registry. Empty if unknown."""
     version: str | None
-    """The repository's version as the recipes count it; null where it could not be told."""
+    """The repository's version as in the recipes; None if unknown."""
     rung: str
-    """`recipe`, or the step of the inference that it comes from."""
+    """`recipe`, or the inference step that produced the plan."""
     recipe: str
     """`<file>#<table>` in data/environments, or `inferred`."""
     interpreter: Interpreter
     requirements: tuple[str, ...]
-    """PEP 508, in order; the project's own dependencies are among them."""
+    """PEP 508, in order, including the project's own dependencies."""
     spare: frozenset[str] = frozenset()
-    """Normal names of requirements that only tests ask for: one that does not build here may be left out."""
+    """Normalized names of requirements for tests only: one that does not build here may be left out."""
     constraints: tuple[str, ...] = ()
-    """PEP 508: bounds on what the requirements pull in."""
+    """PEP 508 bounds on transitive requirements."""
     exclude_newer: datetime
-    """Nothing uploaded later is seen, UTC."""
+    """Ignore all later uploads, UTC."""
     editable: bool
     """Whether the checkout's own metadata is installed, pointing at the checkout."""
     project_files: tuple[TextFile, ...] = ()
-    """The files that the metadata is made from, where `editable`."""
+    """Source files of the metadata, if `editable`."""
     build_env: tuple[str, ...] = ()
     """`NAME=value` pairs for building the metadata."""
     building: Building = Building()
     generated: tuple[TextFile, ...] = ()
-    """Files that a build would leave in the checkout and that its code imports."""
+    """Files that a build would create in the checkout and that its code imports."""
     source_roots: tuple[str, ...]
     runner: RunnerKind
     test_args: tuple[str, ...] = ()
     env: tuple[str, ...] = ()
     extensions: ExtensionSteps | None = None
-    """Null where the checkout can be imported as it is."""
+    """None if the checkout can be imported without building."""
     services: tuple[str, ...] = ()
-    """What runs beside tests: names, and `name=env_id` once the environment of the service is there."""
+    """Services that run next to tests: names, or `name=env_id` once the environment of the service is built."""
 
     @property
     def steps(self) -> tuple[str, ...]:
-        """What happens after the lock is installed, as `Environment.install` has it."""
+        """Steps after installing the lock, as in `Environment.install`."""
         first = ("editable",) if self.editable else ("path",)
         beside = (f"service:{service}" for service in self.services)
         last = (self.extensions.step,) if self.extensions else ()
         return (*first, "compile", *(f"generate:{file.path}" for file in self.generated), *beside, *last)
 
     def env_id(self, lock: str) -> EnvId:
-        """Content key of what decides the result: all but the cutoff and the recipe's name, which `lock` stands for."""
+        """Return a content key of everything that decides the result. `lock` represents the cutoff and the recipe's
+        name."""
         parts = asdict(self)
         kept = ("repo", "editable", "project_files", "build_env", "generated", "source_roots", "test_args", "env")
         facts = {name: jsonable(parts[name]) for name in kept}
@@ -169,17 +170,17 @@ class BuiltEnvironment:
     python: Path
     interpreter: Interpreter
     extensions: Products | None = None
-    """What a checkout of one code state has to be given besides; null where it needs nothing."""
+    """Additional files for a checkout of one code state; None if it needs none."""
 
     @property
     def binds(self) -> tuple[Path, ...]:
-        """Host folders that a sandbox shows read-only at the same path."""
+        """Host folders that a sandbox mounts read-only at the same path."""
         return (self.interpreter.base_prefix, self.root)
 
     def content(self, folder: Path) -> str:
-        """Name of what one of `binds` holds for good; empty where that may change: the system, the host's environment.
+        """Return the name of the immutable content of one of `binds`: `cpython-3.9.18` or `environment-<env_id>`.
 
-        `cpython-3.9.18` or `environment-<env_id>`.
+        Empty for folders that may change: the system, the host's environment.
         """
         if self.root.name != self.environment.env_id or folder.is_relative_to("/usr"):
             return ""
@@ -187,12 +188,12 @@ class BuiltEnvironment:
 
     @property
     def made(self) -> frozenset[RepoPath]:
-        """Every file that a checkout is given: none of them is a change of anybody's."""
+        """All files added to a checkout; they never count as changes."""
         return frozenset((*(file.path for file in self.generated), *(self.extensions.paths if self.extensions else ())))
 
     @property
     def generated(self) -> tuple[TextFile, ...]:
-        """Files to copy into a checkout before its code is run."""
+        """Files to copy into a checkout before its code runs."""
         return tuple(self._generated())
 
     def _generated(self) -> Iterable[TextFile]:

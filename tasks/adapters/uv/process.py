@@ -1,4 +1,4 @@
-"""One command of uv or an interpreter: argv in, standard output out, failures told apart by their class."""
+"""Runs one command of uv or an interpreter: argv in, standard output out, errors by class."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ _ADDRESS = re.compile(r"\b[a-z][a-z+]*://[^\s\"'`)>\]]+", re.IGNORECASE)
 ADDRESS_OPTIONS = tuple(
     f"--{name}" for name in ("index", "index-url", "extra-index-url", "default-index", "find-links")
 )
-"""What uv is told a server of packages by."""
+"""uv's options that name a package server."""
 _ADDRESS_OPTION = re.compile(rf"((?:{'|'.join(ADDRESS_OPTIONS)})[= ])\S+")
 _COMPLAINT = re.compile(r"\b\w*error\b|×", re.IGNORECASE)
 _UNBUILT = re.compile(r"Failed to (?:download and )?build|was included because")
 _QUOTED_NAME = re.compile(r"`([A-Za-z0-9][\w.-]*)(?:\[[^\]`]*\])?(?:[=@ ][^`]*)?`")
 _ABSENT = re.compile(r"there are no versions of ([A-Za-z0-9][\w.-]*) and ")
-"""A package that the index does not have at all, or had not at that time: codecov is gone."""
+"""A package that the index does not have, or did not have at that date; codecov was removed, for example."""
 _UNUSABLE = re.compile(
     r"[Bb]ecause (?:all versions of )?([A-Za-z0-9][\w.-]*)(?:[<>=!~]\S*)? "
     r"(?:was yanked|has invalid metadata|has a non-PEP 625|ha(?:s|ve) no usable wheels)"
 )
-"""A package of which every version that fits was withdrawn, is of a form that uv does not read, or would have to be
-built where only wheels are taken."""
+"""A package whose matching versions are all withdrawn, in a format that uv does not read, or without a wheel if only
+wheels are allowed."""
 FIRST_LINES = 12
 LINES_BEFORE = 4
 LAST_LINES = 12
@@ -42,7 +42,7 @@ LINE_WIDTH = 300
 
 
 class PackageFailed(BuildFailed):
-    """A package does not build here, or is nowhere: `packages` names it, and those that it was included for."""
+    """A package does not build here, or is not available. `packages` names it and the packages that require it."""
 
     def __init__(self, message: str, packages: frozenset[str], *, hint: str = "") -> None:
         super().__init__(message, hint=hint)
@@ -50,12 +50,12 @@ class PackageFailed(BuildFailed):
 
 
 Failure = Callable[[str, str, str], SwtError]
-"""What was done, what the tool said, a hint → the error to raise."""
+"""(what was done, the tool's output, a hint) → the error to raise."""
 
 
 @dataclass(frozen=True, slots=True)
 class Tool:
-    """A program with the environment that it is started in and its time limit in seconds."""
+    """A program with its environment and its time limit in seconds."""
 
     program: Path
     environ: Mapping[str, str]
@@ -70,10 +70,11 @@ class Tool:
         tolerate: tuple[int, ...] = (),
         failure: Failure | None = None,
     ) -> str:
-        """Standard output of `program args…`, started in an empty folder, its HOME, so that no settings leak in.
+        """Return the standard output of `program args…`, run in an empty folder that is also its HOME, without user
+        settings.
 
-        `tolerate` lists exit codes besides 0 that are no failure; `failure` makes the error of any other. Raises
-        `BuildFailed` where the tool refuses, `InfrastructureError` where the machine or the network failed.
+        `tolerate` lists further exit codes that count as success; `failure` creates the error for all others. Raises
+        `BuildFailed` if the tool fails, `InfrastructureError` if the machine or the network failed.
         """
         argv = [str(self.program), *args]
         with tempfile.TemporaryDirectory(prefix="swt-uv-") as folder:
@@ -105,7 +106,7 @@ class Tool:
 
 
 def tool_failure(what: str, output: str, hint: str) -> SwtError:
-    """The error for a tool that ended badly, with what of its output says why, scrubbed."""
+    """Return the error for a failed tool, with the relevant lines of its output, scrubbed."""
     message = f"{what} failed: {telling_lines(output)}"
     if NETWORK.search(output):
         return InfrastructureError(message, hint="the package registry did not answer; try again")
@@ -116,16 +117,18 @@ def tool_failure(what: str, output: str, hint: str) -> SwtError:
 
 
 def unbuilt(output: str) -> frozenset[str]:
-    """Names in what uv says of a package that does not build, the package and those that it was included for, or of one
-    that there is not, or not in a form that can be used."""
+    """Return the packages that uv names as not building, with those that require them, or as missing or unusable."""
     lines = (line for line in output.splitlines() if _UNBUILT.search(line))
     built = (name for line in lines for name in _QUOTED_NAME.findall(line))
     return frozenset((*built, *_ABSENT.findall(output), *_UNUSABLE.findall(output)))
 
 
 def telling_lines(output: str) -> str:
-    """What the tool said around its first error, and its last words: a resolver names its cause at once, a build at its
-    end, after lines that only look like errors. Without addresses: they may hold credentials and name hosts."""
+    """Return the lines around the first error and the last lines.
+
+    A resolver reports its cause first, a build at its end, after lines that only look like errors. Addresses are
+    removed, since they may contain credentials and host names.
+    """
     lines = [line.rstrip()[:LINE_WIDTH] for line in scrub(output).splitlines() if line.strip()]
     first = next((at for at, line in enumerate(lines) if _COMPLAINT.search(line)), 0)
     start = max(0, first - LINES_BEFORE)
@@ -136,5 +139,5 @@ def telling_lines(output: str) -> str:
 
 
 def scrub(text: str) -> str:
-    """`text` with every address replaced by `<address>`."""
+    """Replace every address in `text` by `<address>`."""
     return _ADDRESS.sub("<address>", _ADDRESS_OPTION.sub(r"\1<address>", text))

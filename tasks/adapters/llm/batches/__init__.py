@@ -1,1 +1,1 @@
-"""Calls of methods that ask once, made in batches: half the price, within a day. `desk.py` is where one asks."""
+"""Provider batches for methods that make one call: half the price, within a day. Entry point: `desk.py`."""

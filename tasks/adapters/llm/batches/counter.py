@@ -1,8 +1,8 @@
-"""Where a provider takes batches and gives them back, in its own words.
+"""Batch APIs of providers.
 
-OpenAI: a file of lines, a batch over it, a file of results and one of errors
-(https://platform.openai.com/docs/guides/batch). Anthropic: one request with all of them, one answer with a line for
-each (https://docs.anthropic.com/en/docs/build-with-claude/batch-processing).
+OpenAI: a file of lines, a batch over it, a file of results and a file of errors
+(https://platform.openai.com/docs/guides/batch). Anthropic: one request with all calls, one response with a line per
+call (https://docs.anthropic.com/en/docs/build-with-claude/batch-processing).
 """
 
 from __future__ import annotations
@@ -18,34 +18,34 @@ from tasks.adapters.llm.errors import ModelError, ProviderFailed
 from tasks.adapters.llm.transport.openai_http import OpenAIWire
 
 Outcome = Reply | ModelError
-"""Of one item. A `ProviderFailed` may be asked again."""
+"""Result of one item. A `ProviderFailed` may be retried."""
 NAME = "swt"
-"""Of what a batch of OpenAI is marked with, so that it is found again."""
+"""Metadata key that identifies an OpenAI batch, so that a later process can find it."""
 OVER = ("completed", "expired", "cancelled", "failed")
 LISTED = 100
-"""Of the newest batches of an account among which one that was handed in before a kill is looked for."""
+"""Number of newest batches to search for one that was submitted before a kill."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Item:
-    """One call."""
+    """One call of a batch."""
 
     custom_id: str
-    """At most 64 letters, digits and hyphens. It begins with the name of its batch."""
+    """At most 64 letters, digits and hyphens. It starts with the name of its batch."""
     body: Mapping[str, Any]
 
 
 class BatchApi(Protocol):
     def hand_in(self, name: str, items: Sequence[Item]) -> str:
-        """The provider's id of a new batch. `ModelError`."""
+        """Submit a batch; return the provider's id. Raises `ModelError`."""
         ...
 
     def look(self, batch_id: str) -> Mapping[str, Outcome] | None:
-        """What came of each item, by its id; null while it is under way. An item that is not there expired."""
+        """Return the outcome of each item by its id; None while the batch is pending. A missing item has expired."""
         ...
 
     def found(self, name: str) -> str:
-        """The id of a batch of that name, of which nobody knows whether it was handed in; empty where it was not."""
+        """Return the id of a batch by name, if it was submitted before a kill; empty if it was not."""
         ...
 
 
@@ -55,7 +55,7 @@ def counter_of(wire: OpenAIWire, dialect: str) -> BatchApi:
 
 @dataclass(frozen=True, slots=True)
 class FileBatches:
-    """OpenAI's."""
+    """OpenAI's batch API."""
 
     wire: OpenAIWire
     dialect: str
@@ -94,7 +94,7 @@ class FileBatches:
 
 @dataclass(frozen=True, slots=True)
 class MessageBatches:
-    """Anthropic's. They have no name of their own: one is known by the ids of its items."""
+    """Anthropic's batch API. Batches have no name; the ids of the items identify a batch."""
 
     wire: OpenAIWire
 
@@ -109,7 +109,8 @@ class MessageBatches:
         return {line["custom_id"]: self._outcome(line["result"]) for line in self._results(batch_id)}
 
     def found(self, name: str) -> str:
-        """One that is under way shows no ids, so it is taken for the one that is looked for only when it has ended."""
+        """Return the id of a batch by name. A pending batch shows no ids, so raises `ProviderFailed` while one is
+        pending."""
         for batch in json.loads(self._talk("get", f"?limit={LISTED}"))["data"]:
             if batch["processing_status"] != "ended":
                 raise ProviderFailed(f"{batch['id']} is under way, and may be the one that is looked for", kind="batch")
@@ -141,7 +142,7 @@ STATUSES: Mapping[str, int] = {
     "rate_limit_error": 429,
     "overloaded_error": 529,
 }
-"""Of Anthropic's errors, which say no number in a batch (https://docs.anthropic.com/en/api/errors)."""
+"""HTTP status of Anthropic's errors, which carry no number in a batch (https://docs.anthropic.com/en/api/errors)."""
 
 
 def _lines(text: str) -> Iterator[Mapping[str, Any]]:

@@ -1,11 +1,11 @@
-"""Calls in, replies and rows out, by the batch.
+"""Submits calls in batches and stores replies and rows.
 
-    <calls under way of the store>/batches/<name>.json    what was handed in, as long as it is not settled
-    <store>/batches-under-way/<name>.json                 the same of machines that share an object store
+    <pending calls of the store>/batches/<name>.json      submitted items, until the batch is settled
+    <store>/batches-under-way/<name>.json                 the same, of machines that share an object store
 
-In this order: write down the batch, hand it in, write down its id, wait, keep every reply with its row, remove what was
-written down. What a killed process left is settled by the next one before anything else is asked, so nothing is paid
-for twice; one that was killed while it handed in is looked for among the newest batches of the account.
+The order is: record the batch, submit it, record its id, wait, store every reply with its row, remove the record. The
+next process settles what a killed process left before it makes other calls, so no call is paid for twice. If the
+process died while submitting, the batch is searched for among the newest batches of the account.
 """
 
 from __future__ import annotations
@@ -36,31 +36,31 @@ from tasks.domain.llm import CallStatus, LlmCall
 from tasks.domain.names import content_key
 
 SHARE = 0.5
-"""Of the price, with both providers (https://openai.com/api/pricing, https://docs.anthropic.com/en/docs/about-claude/
-pricing)."""
+"""Batch price relative to the normal price, with both providers (https://openai.com/api/pricing,
+https://docs.anthropic.com/en/docs/about-claude/pricing)."""
 MOST = 10_000
-"""Items of one batch; OpenAI takes 50,000, Anthropic 100,000."""
+"""Items per batch; OpenAI accepts 50,000, Anthropic 100,000."""
 FIRST_LOOK_S, LAST_LOOK_S = 1.0, 60.0
-"""Pauses between looks, which double."""
+"""First and longest pause between polls; the pause doubles."""
 PATIENCE_S = 26 * 3600.0
-"""Batches are over after a day. One that is not is left to the next process, which looks again."""
+"""Batches end within a day. A batch that has not ended is left to the next process, which polls again."""
 
 Value = TypeVar("Value")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlannedCall:
-    """A call that a method is going to make."""
+    """A call that a method will make."""
 
     request: ModelRequest
     row: LlmCall
-    """Its row, but for what the reply says."""
+    """Its row, without the columns that the reply determines."""
     bound: CostBound
 
 
 @dataclass(slots=True)
 class ForeseeingModel:
-    """A model that writes down what it is asked. What was answered before it says again, else nothing."""
+    """A model that records calls without making them. Returns stored replies, else an empty reply."""
 
     board: ModelRouter
     card: ModelCard
@@ -83,29 +83,32 @@ class ForeseeingModel:
 
 
 def check_taken(card: ModelCard) -> None:
-    """`UsageError` where the model's provider takes no batches."""
+    """Raise `UsageError` if the model's provider accepts no batches."""
     if not card.provider.batches:
         hint = "leave --batch out; batches = true in a provider's table says that it takes them"
         raise UsageError(f"{card.provider.name} of {card.name} takes no batches", hint=hint)
 
 
 def foreseeing(model: Model) -> ForeseeingModel:
-    """The same model, asked by nobody yet."""
+    """Return a recording model for `model`, without recorded calls."""
     board, card, caller = (getattr(model, name) for name in ("board", "card", "caller"))
     return ForeseeingModel(board, card, caller)
 
 
 @dataclass(frozen=True, slots=True)
 class BatchClient:
-    """One for a switchboard."""
+    """Submits the batches of one router."""
 
     board: ModelRouter
 
     def ask(self, calls: Sequence[PlannedCall], meter: Meter) -> Mapping[str, ModelError]:
-        """Ask for calls of one model, as many at once as the budget has room for. Those that got no reply, by content
-        key, and why."""
+        """Make the calls of one model, in batches as large as the budget allows.
+
+        Returns the calls without a reply, by content key, with the error.
+        """
         failed: dict[str, ModelError] = {}
-        waiting = list({one.request.call_key: one for one in reversed(calls)}.values())[::-1]  # the first of its key
+        # Keeps the first call of each key.
+        waiting = list({one.request.call_key: one for one in reversed(calls)}.values())[::-1]
         while waiting:
             taken, problem = self._ask_some(waiting[:MOST], meter, failed)
             waiting = waiting[taken:]
@@ -115,7 +118,7 @@ class BatchClient:
         return failed
 
     def settle(self) -> int:
-        """Wait for the batches that dead processes left under way, and keep what came of them; how many there were."""
+        """Wait for batches that dead processes left pending and store their results; return their number."""
         found = 0
         for name in sorted(self._pending.keys()):
             with self._claims.claim(name, wait=False, patience_s=PATIENCE_S) as held:
@@ -135,7 +138,7 @@ class BatchClient:
     def _ask_some(
         self, calls: Sequence[PlannedCall], meter: Meter, failed: dict[str, ModelError]
     ) -> tuple[int, ModelError | None]:
-        """How many of the calls had room, and what stands in the way of all others."""
+        """Return the number of calls that fit into the budget, and the error that blocks all others."""
         places: dict[str, Reservation] = {}
         with ExitStack() as stack:
             try:
@@ -162,7 +165,7 @@ class BatchClient:
     def _made(
         self, name: str, calls: Sequence[PlannedCall], places: Mapping[str, Reservation]
     ) -> Mapping[str, Outcome]:
-        """Hand a batch in and wait for it."""
+        """Submit a batch and wait for it."""
         counter = self._counter(calls[0].request.model)
         kept = {"name": name, "batch_id": "", "items": [_facts(one) for one in calls]}
         self._pending.write(name, json.dumps(kept))
@@ -205,7 +208,7 @@ class BatchClient:
         return self._until(lambda: counter.found(name))
 
     def _settled(self, counter: BatchApi, kept: Mapping[str, Any]) -> Mapping[str, Outcome]:
-        """What came of a batch, which is in the store when this returns."""
+        """Return the outcomes of a batch, after storing them."""
         answers = self._until(lambda: counter.look(kept["batch_id"]))
         outcomes: dict[str, Outcome] = {}
         for number, facts in enumerate(kept["items"]):
@@ -217,7 +220,7 @@ class BatchClient:
         return outcomes
 
     def _until(self, look: Callable[[], Value | None]) -> Value:
-        """What a look shows when it shows something. A look that fails costs nothing and is done again."""
+        """Poll until `look` returns a value. A failed poll costs nothing and is repeated."""
         clock, pause, problem = self.board.clock, FIRST_LOOK_S, ProviderFailed("the batch is not over", kind="batch")
         ends = clock.monotonic() + PATIENCE_S
         while clock.monotonic() < ends:
@@ -247,7 +250,7 @@ class BatchClient:
             known = board.archive.find(request.call_key)
             if known is None or known.row.call_id == row.call_id:
                 claim.keep(exchange)
-            else:  # asked by somebody else meanwhile: it was paid for all the same
+            else:  # another process made the call meanwhile; this one was paid for as well
                 board.archive.write_row(replace(exchange.row, call_id=content_key("call", row.call_id, name)))
         return reply
 

@@ -1,1 +1,1 @@
-"""Models, their prices and what a call can cost at most."""
+"""Models, their prices and the cost bound of a call."""

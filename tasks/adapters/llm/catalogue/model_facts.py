@@ -1,4 +1,4 @@
-"""data/models.toml as rows, so that SQL can ask for a model's cutoff."""
+"""Writes data/models.toml as rows, so that SQL can query a model's cutoff."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tasks.domain.names import ModelName
 
 
 def record_models(store: Store, models: Models) -> int:
-    """Write the models that the store does not know, or knows otherwise; how many."""
+    """Write the models that the store lacks or has with other values; return their number."""
     known = {row.model: row for row in store.read(ModelFact)}
     fresh = [row for row in map(fact_of, models.cards.values()) if known.get(row.model) != row]
     store.write(fresh)
@@ -19,7 +19,7 @@ def record_models(store: Store, models: Models) -> int:
 
 
 def fact_of(card: ModelCard) -> ModelFact:
-    """The row of a card."""
+    """Return the row of a card."""
     return ModelFact(
         model=ModelName(card.name),
         provider=card.provider.name,

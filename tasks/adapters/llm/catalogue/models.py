@@ -1,4 +1,4 @@
-"""The models that there are: data/models.toml, and a file of one's own."""
+"""Reads the available models: data/models.toml and a user's own file."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ LITELLM = "litellm"
 TIMEOUT_S = 600.0
 IN_FLIGHT = 8
 MESSAGES_LIMIT = 32_000
-"""Tokens of a reply where nobody said a limit, in the dialect that wants one."""
+"""Default limit of a reply in tokens, in the dialect that requires a limit."""
 STREAMED_ABOVE = 21_333
-"""Tokens of a reply. A longer one may take over ten minutes, at the 128,000 tokens an hour that SDKs of Anthropic
-reckon with; they refuse to ask for it without a stream, for connections without a word are closed on the way
-(https://docs.anthropic.com/en/api/errors#long-requests)."""
+"""Tokens of a reply above which replies are streamed. A longer reply may take over ten minutes, at the 128,000 tokens
+per hour that Anthropic's SDKs assume. These SDKs refuse such requests without a stream, since proxies close idle
+connections (https://docs.anthropic.com/en/api/errors#long-requests)."""
 MORE_ROOM = 4
-"""How much higher the limit is for a reply that a limit of ours cut: 4,096 tokens become 16,384."""
+"""Factor by which the limit rises after a cut reply: 4,096 tokens become 16,384."""
 LEAST_ROOM = 4_096
-"""Tokens of a reply below which a limit is not lowered to make room for the prompt."""
+"""Smallest limit of a reply: below it, the limit is not lowered to make room for the prompt."""
 
 
 class ProviderTable(TomlTable):
@@ -41,24 +41,24 @@ class ProviderTable(TomlTable):
 
     base_url: str = ""
     base_url_env: str = ""
-    """Variable whose value goes before `base_url`."""
+    """Environment variable whose value overrides `base_url`."""
     key_env: str = ""
-    """Variable that holds the key; empty where none is needed."""
+    """Environment variable that holds the key; empty if no key is needed."""
     dialect: Dialect = CHAT
-    """What its models are asked in where their cards do not say."""
+    """Default dialect of its models."""
     max_in_flight: PositiveInt = IN_FLIGHT
     requests_per_minute: PositiveInt | None = None
-    """Of all its models together, and of all processes; null where there is no such limit."""
+    """For all its models and all processes together; None means no limit."""
     tokens_per_minute: PositiveInt | None = None
-    """The same, sent and made together."""
+    """The same for prompt and completion tokens together."""
     timeout_s: PositiveFloat = TIMEOUT_S
-    """For a whole reply."""
+    """Time limit for a whole reply."""
     batches: bool = False
-    """Whether it takes batches at half the price, in the way of OpenAI or of Anthropic."""
+    """Whether it accepts batches at half the price, with the API of OpenAI or Anthropic."""
     stream: bool | None = None
-    """Whether replies are streamed where its models' cards do not say; null: where they may be long."""
+    """Default for streaming of its models. None: stream if replies may be long."""
     wire: Literal["", "litellm"] = ""
-    """`litellm` where that asks it, which then needs no address; else it is asked in its dialect over HTTP."""
+    """`litellm` to call it through litellm, which needs no address; else HTTP in its dialect."""
 
     @model_validator(mode="after")
     def _check_wire(self) -> Self:
@@ -70,45 +70,45 @@ class ProviderTable(TomlTable):
 
 
 class Provider(ProviderTable):
-    """A service that answers calls of models."""
+    """A service that serves models."""
 
     name: str
 
     def address(self, environ: Mapping[str, str]) -> str:
-        """The base URL in force."""
+        """Return the effective base URL."""
         return environ.get(self.base_url_env, "") or self.base_url
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelCard:
-    """What is known of one model."""
+    """The known facts about one model."""
 
     name: str
     model_id: str
     provider: Provider
     cutoff: date | None = None
-    """Last day of its training data; null where nobody published it."""
+    """Last day of its training data; None if not published."""
     context: int | None = None
-    """Tokens that fit, reply included."""
+    """Context window in tokens, including the reply."""
     output: int | None = None
-    """Most tokens that a reply may have, hidden reasoning included."""
+    """Longest reply in tokens, including hidden reasoning."""
     options: Options = UNSAID
-    """What it is asked with, where nobody says otherwise."""
+    """Default options of its calls."""
     price_key: str | None = None
     limit_name: str = "max_tokens"
     fixed_temperature: bool = False
     dialect: str = CHAT
-    """`chat`, `responses` or `messages`: what it is asked in."""
+    """Dialect of its calls: `chat`, `responses` or `messages`."""
     requests_per_minute: int | None = None
-    """Of this model alone, besides the provider's."""
+    """Limit of this model alone, in addition to the provider's."""
     tokens_per_minute: int | None = None
     stream: bool | None = None
-    """Whether its replies are streamed; null: where they may be longer than `STREAMED_ABOVE` tokens."""
+    """Whether its replies are streamed. None: if they may exceed `STREAMED_ABOVE` tokens."""
     source: str
 
     @property
     def minute_limits(self) -> tuple[MinuteLimit, ...]:
-        """What may be asked of it in a minute, by its provider and by itself."""
+        """Rate limits of its provider and of the model itself."""
         provider, mine = self.provider, (self.requests_per_minute, self.tokens_per_minute)
         both = {
             f"provider {provider.name}": (provider.requests_per_minute, provider.tokens_per_minute),
@@ -121,10 +121,11 @@ class ModelCard:
         )
 
     def request(self, question: ModelQuestion, sweep: Options, more: Mapping[str, Any] | None = None) -> ModelRequest:
-        """A question as this model is sent it: a sweep's options go before the question's, these before the card's.
+        """Return the request for a question. A sweep's options override the question's, which override the card's.
 
-        `more` are parameters in the chat dialect's words, which an agent said; null for a question of this project.
-        Where nobody limits its replies, a question of this project has the model's own limit."""
+        `more` are an agent's parameters in the chat dialect; None for a question of this project. If nothing limits the
+        reply, such a question gets the model's own limit.
+        """
         said = sweep.over(question.options).over(self.options)
         limit, limit_by = self._limit(said, self._asker(question.options, sweep, by_agent=more is not None))
         named = {
@@ -152,7 +153,8 @@ class ModelCard:
         )
 
     def with_more_room(self, request: ModelRequest) -> ModelRequest | None:
-        """The same with a limit on the reply that is `MORE_ROOM` times as high; null where it is at its highest."""
+        """Return the request with a limit that is `MORE_ROOM` times higher; None if the limit is already at its
+        maximum."""
         if request.max_tokens is None:
             return None
         limit = self._clamped(request.max_tokens * MORE_ROOM)
@@ -162,21 +164,24 @@ class ModelCard:
         return replace(request, max_tokens=limit, limit_by=limit_by)
 
     def with_less_room(self, request: ModelRequest) -> ModelRequest | None:
-        """The same with a `MORE_ROOM`th of the limit on the reply, where this is the model's own and does not fit
-        beside the prompt; null where it is another's, or is low already."""
+        """Return the request with a `MORE_ROOM`th of the limit, if the model's own limit leaves no room for the prompt.
+
+        None if the limit has another origin, or is already low.
+        """
         if request.limit_by is not LimitBy.MODEL or (request.max_tokens or 0) < LEAST_ROOM * MORE_ROOM:
             return None
         return replace(request, max_tokens=(request.max_tokens or 0) // MORE_ROOM)
 
     def streamed(self, request: ModelRequest) -> bool:
-        """Whether the reply to a request is asked for as a stream. It comes to the same, so it is no part of a request
-        and of its key."""
+        """Whether the reply is streamed. Streaming does not change the reply, so the request's
+        key does not include it."""
         if self.stream is not None:
             return self.stream
         return (request.max_tokens or self.output or 0) > STREAMED_ABOVE
 
     def _asker(self, asked: Options, sweep: Options, *, by_agent: bool) -> LimitBy:
-        """Who limits the reply, by whose options come first; the model where nobody does."""
+        """Return the origin of the limit on the reply, by precedence of the options; the model
+        if no options set one."""
         if sweep.max_tokens is not None:
             return LimitBy.EXPERIMENT
         if asked.max_tokens is not None:
@@ -186,7 +191,7 @@ class ModelCard:
         return LimitBy.DIALECT if by_agent else LimitBy.MODEL
 
     def _limit(self, said: Options, by: LimitBy) -> tuple[int | None, LimitBy]:
-        """Room for reasoning and what is read together, as providers count it, and whose limit it is."""
+        """Return the limit for reasoning and visible text together, as providers count it, and its origin."""
         if said.max_tokens is not None:
             return self._limited(self._clamped(said.max_tokens + (said.reasoning_tokens or 0)), by)
         if by is LimitBy.MODEL and self.output is not None:
@@ -196,7 +201,7 @@ class ModelCard:
         return None, LimitBy.MODEL
 
     def _limited(self, limit: int, by: LimitBy) -> tuple[int, LimitBy]:
-        """A limit and whose it is: one that is as high as the model's own is the model's."""
+        """Return a limit and its origin; a limit equal to the model's own counts as the model's."""
         return limit, LimitBy.MODEL if limit == self.output else by
 
     def _clamped(self, tokens: int) -> int:
@@ -205,12 +210,12 @@ class ModelCard:
 
 @dataclass(frozen=True, slots=True)
 class Models:
-    """The files, read."""
+    """All models by name."""
 
     cards: Mapping[str, ModelCard]
 
     def card(self, name: str) -> ModelCard:
-        """`NotFound` with the nearest names where there is no such model."""
+        """Return the card of a model. Raises `NotFound` with similar names if there is none."""
         if name in self.cards:
             return self.cards[name]
         near = difflib.get_close_matches(name, self.cards, n=3, cutoff=0.4) or sorted(self.cards)
@@ -232,7 +237,7 @@ class OptionsTable(TomlTable):
 
 
 class ModelTable(TomlTable):
-    """A table `[model.NAME]`, see `ModelCard`. What is null here has its default there, or is the provider's."""
+    """A table `[model.NAME]`, see `ModelCard`. None means the default there, or the provider's value."""
 
     model_id: str | None = Field(None, alias="id")
     provider: Filled
@@ -264,10 +269,11 @@ class OwnFile(ModelsFile):
 
 
 def read_models(path: Path, own: Path | None = None) -> Models:
-    """Providers and models of a file, and those of one's own in place of what is called the same.
+    """Read providers and models from a file; entries of `own` replace those of the same name.
 
-    A table of `own` replaces the whole one, never single keys of it; a replaced provider serves all of its models.
-    `BadInput` names the file, the table and the value that is wrong."""
+    A table of `own` replaces the whole table, not single keys. A replaced provider serves all of its models. Raises
+    `BadInput` with the file, the table and the invalid value.
+    """
     files: dict[str, ModelsFile] = {path.name: checked(ModelsFile, read_toml(path), path.name)}
     if own:
         files[str(own)] = checked(OwnFile, read_toml(own), str(own))

@@ -1,4 +1,4 @@
-"""What a call costs: the dated table in data/prices.toml, and prices of one's own. Unknown is null, never 0."""
+"""Computes what a call costs, from dated prices in data/prices.toml and a user's own. Unknown is None, never 0."""
 
 from __future__ import annotations
 
@@ -19,26 +19,26 @@ DOLLARS = ("input", "output", "cached", "written", "written_for_long")
 
 
 class Price(TomlTable):
-    """US dollars for a million tokens, from a day on: a table `[[price]]`."""
+    """US dollars per million tokens, valid from a day on: a table `[[price]]`."""
 
     key: Filled
     valid_from: date
     input: NonNegativeFloat
     output: NonNegativeFloat
     cached: NonNegativeFloat | None = None
-    """For tokens in the provider's prompt cache; null: they cost as much as others."""
+    """Price of tokens from the provider's prompt cache; None: the input price."""
     written: NonNegativeFloat | None = None
-    """For tokens that are put into the cache; null: they cost as much as others."""
+    """Price of tokens written to the cache; None: the input price."""
     written_for_long: NonNegativeFloat | None = None
-    """For those that stay there for an hour; null: as `written`."""
+    """Price of tokens that stay in the cache for an hour; None: as `written`."""
     up_to: PositiveInt | None = None
-    """Longest prompt in tokens that this price holds for."""
+    """Longest prompt in tokens for which this price is valid."""
     source: Filled
 
     def cost(self, usage: Usage) -> float | None:
-        """Null where a token count is unknown, or the prompt is longer than the price holds for.
+        """Return the cost; None if a token count is unknown or the prompt exceeds `up_to`.
 
-        A provider that is silent about its cache is taken to have had nothing in it: the most it can have cost.
+        If the provider reports no cache usage, all tokens count as uncached: the highest possible cost.
         """
         if usage.prompt is None or usage.completion is None:
             return None
@@ -57,19 +57,21 @@ class Price(TomlTable):
         ) / MILLION
 
     def times(self, share: float) -> Price:
-        """A share of it: what is asked in batches costs half."""
+        """Return the price multiplied by `share`: batches cost half."""
         dollars = {name: getattr(self, name) for name in DOLLARS}
         return self.model_copy(update={name: share * usd for name, usd in dollars.items() if usd is not None})
 
     def most(self, prompt: int, completion: int) -> float:
-        """Dollars for so many tokens with nothing in the provider's cache and all put into it, whatever the prompt's
-        length."""
+        """Return the highest cost of these tokens, with nothing read from the cache and all written to it.
+
+        Ignores `up_to`.
+        """
         dearest = max(self.input, self.cached or 0.0, self.written or 0.0, self.written_for_long or 0.0)
         return (prompt * dearest + completion * self.output) / MILLION
 
 
 class OwnPrices(TomlTable):
-    """What a user's own file says of prices."""
+    """The prices in a user's own file."""
 
     price: Annotated[tuple[Price, ...], Strict(False)] = ()
 
@@ -82,12 +84,12 @@ class PriceFile(OwnPrices):
 
 @dataclass(frozen=True, slots=True)
 class Prices:
-    """The table, each key's entries in the order of their days."""
+    """All prices, with each key's entries in order of their days."""
 
     entries: tuple[Price, ...]
 
     def at(self, key: str | None, moment: datetime) -> Price | None:
-        """The price in force; null where there is none."""
+        """Return the price valid at a moment; None if there is none."""
         day = moment.date()
         valid = [entry for entry in self.entries if entry.key == key and entry.valid_from <= day]
         return valid[-1] if valid else None
@@ -97,9 +99,10 @@ class Prices:
 
 
 def read_prices(path: Path, own: Path | None = None) -> Prices:
-    """The table in a file, and the prices of a file of one's own in place of all that have their key.
+    """Read the prices of a file; keys in `own` replace all entries of that key.
 
-    `BadInput` names the file, the entry and the value that is wrong."""
+    Raises `BadInput` with the file, the entry and the invalid value.
+    """
     entries = _without_twins(checked(PriceFile, read_toml(path), path.name), path.name)
     if own:
         mine = _without_twins(checked(OwnPrices, {"price": read_toml(own).get("price", ())}, str(own)), str(own))
@@ -117,5 +120,5 @@ def _without_twins(file: OwnPrices, name: str) -> tuple[Price, ...]:
 
 
 def _first(*prices: float | None) -> float:
-    """The first that is known; the last always is."""
+    """Return the first known price; the last argument must be known."""
     return next(price for price in prices if price is not None)

@@ -1,1 +1,1 @@
-"""The three dialects that agents speak: chat, responses, messages. Each reads a call and writes a reply."""
+"""The three dialects of agents: chat, responses, messages. Each parses calls and renders replies."""

@@ -14,12 +14,12 @@ from tasks.domain.errors import UsageError
 
 BY_NAME: Mapping[str, ModuleType] = {"chat": chat, "responses": responses, "messages": messages}
 PATHS: Mapping[str, str] = {"chat": "/chat/completions", "responses": "/responses", "messages": "/messages"}
-"""Below a provider's base URL."""
+"""Paths below a provider's base URL."""
 BY_PATH: Mapping[str, ModuleType] = {path: BY_NAME[name] for name, path in PATHS.items()}
 
 
 def refuse_unsent(card: ModelCard, options: Options) -> None:
-    """`UsageError` where a model is not sent one of these options, since its dialect or its card does not let it."""
+    """Raise `UsageError` if the model's dialect or card drops one of these options."""
     said = {one.name for one in fields(Options) if getattr(options, one.name) not in (None, ())}
     sent = _body(card, options)
     unsent = sorted(name for name in said if _body(card, replace(options, **{name: getattr(UNSAID, name)})) == sent)
@@ -29,12 +29,12 @@ def refuse_unsent(card: ModelCard, options: Options) -> None:
 
 
 def _body(card: ModelCard, options: Options) -> dict[str, Any]:
-    """What the model is sent with these options and none of its card's."""
+    """Return the body sent with these options and without the card's."""
     request = replace(card, options=UNSAID).request(ModelQuestion(messages=(user(""),), options=UNSAID), options)
     body: dict[str, Any] = BY_NAME[card.dialect].request_body(request, limit_name=card.limit_name)
     return body
 
 
 def name_of(dialect: ModuleType) -> str:
-    """Its name in `BY_NAME`."""
+    """Return the dialect's name in `BY_NAME`."""
     return dialect.__name__.rpartition(".")[2]

@@ -1,4 +1,4 @@
-"""The chat dialect (OpenAI's `/v1/chat/completions`): what providers are asked in, and what most agents speak."""
+"""The chat dialect (OpenAI's `/v1/chat/completions`), used by most providers and agents."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ PASSED_ON = (
     "top_p",
     "verbosity",
 )
-"""Parameters that decide a reply and are handed through as they are."""
+"""Parameters that affect a reply and are passed on unchanged."""
 
 NATIVE = (
     *PASSED_ON,
@@ -47,17 +47,17 @@ NATIVE = (
     "tools",
     "top_k",
 )
-"""Parameters of a caller's body that reach a provider of this dialect."""
+"""Parameters of a caller's body that are passed on to a provider of this dialect."""
 
 OPAQUE = ("reasoning_details", "thinking_blocks")
-"""What OpenRouter and litellm want to see again of a model's message: providers refuse a conversation that has lost
-it. `reasoning_content` is not to come back (https://api-docs.deepseek.com/guides/reasoning_model)."""
+"""Fields of a model's message that OpenRouter and litellm expect back: providers reject a conversation without them.
+`reasoning_content` must not be sent back (https://api-docs.deepseek.com/guides/reasoning_model)."""
 ROLES = {"developer": Role.SYSTEM} | {str(role): role for role in Role}
 FINISHES = {str(finish): finish for finish in Finish} | {"function_call": Finish.TOOL_CALLS}
 
 
 def request_body(request: ModelRequest, *, limit_name: str = "max_tokens") -> dict[str, Any]:
-    """A request as the body that is sent."""
+    """Return the body for a provider."""
     if request.body:
         limit = {} if request.max_tokens is None else {limit_name: request.max_tokens}
         native: dict[str, Any] = json.loads(request.body)
@@ -76,12 +76,12 @@ def request_body(request: ModelRequest, *, limit_name: str = "max_tokens") -> di
 
 
 def kept(body: Mapping[str, Any]) -> Mapping[str, Any]:
-    """What of a caller's parameters may be passed on: all of them, in this dialect (`spoken` refused other tools)."""
+    """Return the caller's parameters that may be passed on: all, in this dialect (`spoken` rejects other tools)."""
     return body
 
 
 def option_fields(options: Options) -> dict[str, Any]:
-    """Options in the words of this dialect, without the limit; what they do not say is left out."""
+    """Return options in the names of this dialect, without the limit; unset options are left out."""
     named = {
         "temperature": options.temperature,
         "top_p": options.top_p,
@@ -94,7 +94,7 @@ def option_fields(options: Options) -> dict[str, Any]:
 
 
 def reply_of(body: object, *, raw: str, seconds: float) -> Reply:
-    """The reply in a provider's answer; `NotAReply` where it is none."""
+    """Return the reply in a provider's response. Raises `NotAReply` for an invalid one."""
     try:
         choice = body["choices"][0]  # type: ignore[index]
         message = choice["message"]
@@ -117,7 +117,7 @@ def reply_of(body: object, *, raw: str, seconds: float) -> Reply:
 
 
 def spoken(body: Mapping[str, Any]) -> ClientRequest:
-    """What a caller said; `NotUnderstood` where it cannot be passed on."""
+    """Parse a caller's body. Raises `NotUnderstood` if it cannot be passed on."""
     if (body.get("n") or 1) != 1:
         raise NotUnderstood("n is not 1", hint="ask several times")
     return ClientRequest(
@@ -134,7 +134,7 @@ def spoken(body: Mapping[str, Any]) -> ClientRequest:
 
 
 def rendered(answer: SpokenAnswer) -> dict[str, Any]:
-    """The answer as one body."""
+    """Return the answer as one body."""
     if answer.body is not None:
         return dict(answer.body)
     reply = answer.reply
@@ -146,9 +146,9 @@ def rendered(answer: SpokenAnswer) -> dict[str, Any]:
 
 
 def events(answer: SpokenAnswer) -> Iterator[str]:
-    """The answer as server-sent events."""
+    """Return the answer as server-sent events."""
     head, reply = _head(answer, "chat.completion.chunk"), answer.reply
-    silent = bool(reply.tool_calls) and not reply.text  # null, as OpenAI's own streams have it
+    silent = bool(reply.tool_calls) and not reply.text  # null, as in OpenAI's own streams
     yield _chunk(head, {"role": "assistant", "content": None if silent else ""} | _unread(answer))
     if reply.text:
         yield _chunk(head, {"content": reply.text})
@@ -165,7 +165,7 @@ def error_body(kind: str, message: str) -> dict[str, Any]:
 
 
 def usage_body(usage: Usage) -> dict[str, Any] | None:
-    """Null where the provider did not say."""
+    """Return the usage in this dialect; None if the provider did not report it."""
     if usage.prompt is None or usage.completion is None:
         return None
     return {
@@ -177,7 +177,7 @@ def usage_body(usage: Usage) -> dict[str, Any] | None:
 
 
 def _unread(answer: SpokenAnswer) -> dict[str, Any]:
-    """Parts of the provider's own message that only the caller can read (`reasoning_content` and the like)."""
+    """Return parts of the provider's message that only the caller can read (such as `reasoning_content`)."""
     if answer.body is None:
         return {}
     message = answer.body["choices"][0]["message"]

@@ -49,27 +49,27 @@ NATIVE = (
     "top_k",
     "top_p",
 )
-"""Parameters of a caller's body that reach a provider of this dialect."""
+"""Parameters of a caller's body that are passed on to a provider of this dialect."""
 
 LEAST_THINKING = 1024
-"""Tokens: a budget below is refused."""
+"""Smallest thinking budget in tokens that the provider accepts."""
 SILENT_TEXT = "(empty)"
-"""What stands for text without a letter, which is refused."""
+"""Replacement for blank text, which the provider rejects."""
 CACHED = {"cache_control": {"type": "ephemeral"}}
 SILENT = ("thinking", "redacted_thinking")
-"""Blocks that say nothing which the chat dialect could carry."""
+"""Blocks without content that the chat dialect could carry."""
 
 EFFORTS = ((4096, "low"), (16384, "medium"))
-"""Tokens of thinking below which an effort is meant."""
+"""Thinking budgets below this many tokens map to this effort."""
 
 
 def request_body(request: ModelRequest, *, limit_name: str = "max_tokens") -> dict[str, Any]:
-    """A request as the body that is sent.
+    """Return the body for a provider.
 
-    Where a conversation will go on (it has tools, or has been answered) its beginning and its end so far are marked for
-    the provider's cache: the next call then reads for a tenth what writing made a quarter dearer.
+    If a conversation will continue (it has tools or replies), its start and end are marked for the provider's cache.
+    The next call then reads them for a tenth of the price, after a write for a quarter more.
     """
-    del limit_name  # it has one name in this dialect
+    del limit_name  # the limit has one name in this dialect
     body: dict[str, Any]
     if request.body:
         body = json.loads(request.body) | {"model": request.model_id, "max_tokens": request.max_tokens}
@@ -86,14 +86,14 @@ def request_body(request: ModelRequest, *, limit_name: str = "max_tokens") -> di
 
 
 def kept(body: Mapping[str, Any]) -> Mapping[str, Any]:
-    """A caller's parameters without tools that the provider runs itself: nothing here may reach the network."""
+    """Return a caller's parameters without tools that the provider runs itself, since these could reach the network."""
     tools = [tool for tool in body.get("tools") or [] if tool.get("type", "custom") == "custom"]
     rest = {name: value for name, value in body.items() if name != "tools"}
     return rest | ({"tools": tools} if tools else {})
 
 
 def option_fields(options: Options) -> dict[str, Any]:
-    """Options in the words of this dialect, without the limit; what they do not say is left out."""
+    """Return options in the names of this dialect, without the limit; unset options are left out."""
     named: dict[str, Any] = {
         "temperature": options.temperature,
         "top_p": options.top_p,
@@ -105,7 +105,7 @@ def option_fields(options: Options) -> dict[str, Any]:
 
 
 def reply_of(body: object, *, raw: str, seconds: float) -> Reply:
-    """The reply in a provider's answer; `NotAReply` where it is none."""
+    """Return the reply in a provider's response. Raises `NotAReply` for an invalid one."""
     try:
         blocks = list(body["content"])  # type: ignore[index]
         texts = [str(block["text"] or "") for block in blocks if block["type"] == "text"]
@@ -126,9 +126,9 @@ def reply_of(body: object, *, raw: str, seconds: float) -> Reply:
 
 
 def spoken(body: Mapping[str, Any]) -> ClientRequest:
-    """What a caller said; `NotUnderstood` where it cannot be passed on.
+    """Parse a caller's body. Raises `NotUnderstood` if it cannot be passed on.
 
-    The provider's own tools (web search and the like) are left out: nothing here may reach the network.
+    Leaves out the provider's own tools (such as web search), since these could reach the network.
     """
     tools = [fields(tool, "a tool") for tool in items(body.get("tools") or [], "tools")]
     told = text_of(body.get("system"), "system")
@@ -147,7 +147,7 @@ def spoken(body: Mapping[str, Any]) -> ClientRequest:
 
 
 def rendered(answer: SpokenAnswer) -> dict[str, Any]:
-    """The answer as one body."""
+    """Return the answer as one body."""
     if answer.body is not None:
         return dict(answer.body)
     ended = {"stop_reason": STOPS[answer.reply.finish_reason], "stop_sequence": None}
@@ -155,7 +155,7 @@ def rendered(answer: SpokenAnswer) -> dict[str, Any]:
 
 
 def events(answer: SpokenAnswer) -> Iterator[str]:
-    """The answer as server-sent events."""
+    """Return the answer as server-sent events."""
     whole = rendered(answer)
     usage = whole.get("usage") or {}
     begun = whole | {"content": [], "stop_reason": None, "stop_sequence": None}
@@ -177,7 +177,7 @@ def error_body(kind: str, message: str) -> dict[str, Any]:
 
 
 def tokens_of(call: ClientRequest) -> int:
-    """About how many tokens a call has, for callers that ask first: four characters are taken for one."""
+    """Estimate the tokens of a call at four characters per token, for callers that request a count."""
     letters = sum(
         len(message.text) + sum(len(one.arguments) for one in message.tool_calls) for message in call.messages
     )
@@ -186,7 +186,7 @@ def tokens_of(call: ClientRequest) -> int:
 
 
 def _heard(message: Mapping[str, Any]) -> list[Message]:
-    """A message of theirs is one or several of ours: each tool result is a message, text of the user follows."""
+    """Split a message of this dialect: one message per tool result, then one for the user's text."""
     role, content = message.get("role"), message.get("content")
     if role not in ("user", "assistant", "system"):
         raise NotUnderstood(f"a message has the role {role}")
@@ -223,7 +223,7 @@ def _tool(tool: Mapping[str, Any]) -> ToolSpec:
 
 
 def _options(body: Mapping[str, Any]) -> dict[str, Any]:
-    """Further parameters in the words of the chat dialect."""
+    """Return further parameters as in the chat dialect."""
     options = picked(body, ("top_p",))
     if stops := body.get("stop_sequences"):
         options["stop"] = stops
@@ -242,7 +242,7 @@ def _options(body: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _told(request: ModelRequest) -> dict[str, Any]:
-    """System prompt, messages and tools. Messages of one side that follow each other become one."""
+    """Return system prompt, messages and tools. Merges consecutive messages of one side."""
     system = [message.text for message in request.messages if message.role is Role.SYSTEM]
     turns: list[tuple[str, list[dict[str, Any]]]] = []
     for message in request.messages:
@@ -265,7 +265,7 @@ def _told(request: ModelRequest) -> dict[str, Any]:
 
 
 def _sent(message: Message) -> list[dict[str, Any]]:
-    """A message as blocks. What the model thought goes back as it came, or the provider refuses what follows."""
+    """Return a message as blocks. Thinking is sent back unchanged, or the provider rejects the next message."""
     if message.role is Role.TOOL:
         content = [_text(message.text)]
         return [{"type": "tool_result", "tool_use_id": message.tool_call_id, "content": content}]
@@ -280,7 +280,7 @@ def _text(text: str) -> dict[str, Any]:
 
 
 def _use(call: ToolCall) -> dict[str, Any]:
-    # Their dialect has no broken JSON: what the model wrote becomes one argument that no tool knows.
+    # This dialect cannot carry invalid JSON: the model's text becomes one argument that no tool accepts.
     given = call.parsed()
     said = {"_broken": call.arguments} if given is None else dict(given)
     return {"type": "tool_use", "id": call.call_id, "name": call.name, "input": said}
@@ -291,7 +291,7 @@ def _sent_tool(tool: ToolSpec) -> dict[str, Any]:
 
 
 def _sent_options(options: Mapping[str, Any]) -> dict[str, Any]:
-    """Parameters in the words of the chat dialect, in those of this one; what it has no word for is left out."""
+    """Translate parameters of the chat dialect; leaves out those without an equivalent."""
     body = picked(options, ("top_p",))
     if stop := options.get("stop"):
         body["stop_sequences"] = [stop] if isinstance(stop, str) else list(stop)
@@ -314,7 +314,7 @@ def _budget(tokens: int) -> dict[str, Any]:
 
 
 def _thinking(asked: Mapping[str, Any] | None, limit: int) -> dict[str, Any]:
-    """A budget of thinking that fits below the limit on the reply, which may have been lowered."""
+    """Return a thinking budget below the limit on the reply, which may have been lowered."""
     budget = count(asked.get("budget_tokens")) if asked else None
     if asked is None or budget is None or budget < limit:
         return {}
@@ -324,7 +324,7 @@ def _thinking(asked: Mapping[str, Any] | None, limit: int) -> dict[str, Any]:
 
 
 def _counted(body: object) -> Usage:
-    """Their `input_tokens` are those that no cache had to do with."""
+    """Return the usage. This dialect's `input_tokens` excludes cached and cache-written tokens."""
     if not isinstance(body, dict):
         return Usage()
     plain, cached = count(body.get("input_tokens")), count(body.get("cache_read_input_tokens"))
@@ -346,7 +346,7 @@ def _blocks(answer: SpokenAnswer) -> list[dict[str, Any]]:
 
 
 LATER = {"text": ("text",), "tool_use": ("input",), "thinking": ("thinking", "signature")}
-"""What of a block comes after its start in a stream; blocks of other types come whole."""
+"""Fields of a block that a stream sends after its start; blocks of other types are sent whole."""
 
 
 def _deltas(block: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -362,7 +362,7 @@ def _deltas(block: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 
 def _usage(usage: Usage) -> dict[str, Any]:
-    """Their dialect has no unknown counts: 0 stands for them here, and only here."""
+    """Return the usage in this dialect. It has no unknown counts: only here, 0 stands for unknown."""
     cached = usage.cached or 0
     return {
         "input_tokens": max(0, (usage.prompt or 0) - cached - (usage.written or 0)),

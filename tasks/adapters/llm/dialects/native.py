@@ -1,10 +1,9 @@
-"""A caller's own body as the request, where it speaks the provider's dialect.
+"""Passes a caller's own body on, if caller and provider use the same dialect.
 
-Translation loses what only the two of them understand: thinking and its signatures, encrypted reasoning, cache markers.
-So the body goes as it is, less what this project must not pass on (tools that the provider runs itself and that reach
-the network, names of people, what is to be kept at the provider) and with the sweep's options over the caller's. A
-dialect says in `NATIVE` which parameters may pass, in `kept` what of messages and tools, and in `option_fields` how
-options are spelt.
+Translation loses thinking with signatures, encrypted reasoning and cache markers. So the body is passed on unchanged,
+with two exceptions. Parts that must not be passed on are removed: tools that the provider runs with network access,
+personal names, data to store at the provider. A sweep's options override the caller's. Each dialect defines the allowed
+parameters (`NATIVE`), the allowed parts of messages and tools (`kept`), and the option names (`option_fields`).
 """
 
 from __future__ import annotations
@@ -21,10 +20,10 @@ from tasks.adapters.llm.records.request import ModelRequest
 def native(
     request: ModelRequest, dialect: ModuleType, spoken: ClientRequest, *, over: Options, under: Options
 ) -> ModelRequest:
-    """The request with the caller's body: `over` goes before what it says, `under` is for what it does not say.
+    """Return the request with the caller's body: options in `over` override it, options in `under` are defaults.
 
-    Whether a temperature is sent at all is the request's to say: some models refuse one, and all of Anthropic's do
-    where they think."""
+    The request decides whether a temperature is sent: some models reject one, and Anthropic's do while thinking.
+    """
     given = dialect.kept(picked(spoken.body, dialect.NATIVE))
     body = {**dialect.option_fields(under), **given, **dialect.option_fields(over)}
     temperature = None if request.dialect == "messages" and _thinks(body.get("thinking")) else request.temperature

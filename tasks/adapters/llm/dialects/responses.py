@@ -1,4 +1,4 @@
-"""The responses dialect (OpenAI's `/v1/responses`), stateless: every call brings its whole conversation."""
+"""The responses dialect (OpenAI's `/v1/responses`), stateless: every call contains its whole conversation."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from tasks.adapters.llm.records.request import ModelRequest
 
 ROLES = {"developer": Role.SYSTEM, "system": Role.SYSTEM, "user": Role.USER, "assistant": Role.ASSISTANT}
 INCOMPLETE = {"max_output_tokens": Finish.LENGTH, "content_filter": Finish.CONTENT_FILTER}
-"""Why a reply is not complete."""
+"""Causes of an incomplete reply."""
 PASSED_ON = ("parallel_tool_calls", "top_p")
 NATIVE = (
     "include",
@@ -38,25 +38,26 @@ NATIVE = (
     "top_p",
     "truncation",
 )
-"""Parameters of a caller's body that reach a provider of this dialect."""
+"""Parameters of a caller's body that are passed on to a provider of this dialect."""
 
 ENCRYPTED = "reasoning.encrypted_content"
-"""What to ask for so that reasoning can be sent back although nothing is kept at the provider."""
+"""Value of `include` that returns reasoning encrypted, so that it can be sent back although the provider stores
+nothing."""
 AT_THE_PROVIDER = ("item_reference", "web_search_call")
-"""Items that mean something which the provider keeps, or did by itself."""
+"""Items that refer to data stored by the provider, or to actions of the provider."""
 SILENT = ("reasoning", "item_reference", "web_search_call")
-"""Items that say nothing which the chat dialect could carry."""
+"""Items without content that the chat dialect could carry."""
 
 CALLS = ("function_call", "custom_tool_call")
 SPOKEN_OUT = ("message", *CALLS)
-"""Items whose content follows their start in a stream; others (`reasoning`) come whole."""
+"""Items whose content a stream sends after their start; others (`reasoning`) are sent whole."""
 
 FREE_FORM = {"type": "object", "properties": {"input": {"type": "string"}}, "required": ["input"]}
 
 
 def request_body(request: ModelRequest, *, limit_name: str = "max_output_tokens") -> dict[str, Any]:
-    """A request as the body that is sent. Nothing is kept at the provider."""
-    del limit_name  # it has one name in this dialect
+    """Return the body for a provider, which stores nothing."""
+    del limit_name  # the limit has one name in this dialect
     body: dict[str, Any]
     if request.body:
         body = json.loads(request.body)
@@ -70,7 +71,7 @@ def request_body(request: ModelRequest, *, limit_name: str = "max_output_tokens"
 
 
 def kept(body: Mapping[str, Any]) -> Mapping[str, Any]:
-    """A caller's parameters without tools that the provider runs itself, and without what it would have to keep."""
+    """Return a caller's parameters without tools that the provider runs itself, and without data that it must store."""
     tools = [tool for tool in body.get("tools") or [] if tool.get("type") in ("function", "custom")]
     rest = {name: value for name, value in body.items() if name not in ("tools", "include")}
     if isinstance(said := rest.get("input"), list):
@@ -81,8 +82,10 @@ def kept(body: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def option_fields(options: Options) -> dict[str, Any]:
-    """Options in the words of this dialect, without the limit; what they do not say, or it has no word for (`seed`,
-    `stop`), is left out."""
+    """Return options in the names of this dialect, without the limit.
+
+    Leaves out unset options and those without an equivalent (`seed`, `stop`).
+    """
     named: dict[str, Any] = {
         "temperature": options.temperature,
         "top_p": options.top_p,
@@ -93,7 +96,7 @@ def option_fields(options: Options) -> dict[str, Any]:
 
 
 def reply_of(body: object, *, raw: str, seconds: float) -> Reply:
-    """The reply in a provider's answer; `NotAReply` where it is none."""
+    """Return the reply in a provider's response. Raises `NotAReply` for an invalid one."""
     try:
         made = list(body["output"])  # type: ignore[index]
         parts = [part for item in made if item["type"] == "message" for part in item["content"]]
@@ -115,9 +118,9 @@ def reply_of(body: object, *, raw: str, seconds: float) -> Reply:
 
 
 def spoken(body: Mapping[str, Any]) -> ClientRequest:
-    """What a caller said; `NotUnderstood` where it cannot be passed on.
+    """Parse a caller's body. Raises `NotUnderstood` if it cannot be passed on.
 
-    The provider's own tools (web search and the like) are left out: nothing here may reach the network.
+    Leaves out the provider's own tools (such as web search), since these could reach the network.
     """
     if body.get("previous_response_id"):
         raise NotUnderstood("previous_response_id is given, and nothing is kept: send the whole conversation")
@@ -135,7 +138,7 @@ def spoken(body: Mapping[str, Any]) -> ClientRequest:
 
 
 def rendered(answer: SpokenAnswer) -> dict[str, Any]:
-    """The answer as one body."""
+    """Return the answer as one body."""
     if answer.body is not None:
         return dict(answer.body)
     reply = answer.reply
@@ -149,7 +152,7 @@ def rendered(answer: SpokenAnswer) -> dict[str, Any]:
 
 
 def events(answer: SpokenAnswer) -> Iterator[str]:
-    """The answer as server-sent events."""
+    """Return the answer as server-sent events."""
     numbers = iter(range(1_000_000))
 
     def event(kind: str, **more: Any) -> str:
@@ -185,7 +188,7 @@ def _messages(body: Mapping[str, Any]) -> tuple[Message, ...]:
 
 
 def _add(messages: list[Message], item: Mapping[str, Any]) -> None:
-    """Append an item; calls that follow each other belong to one message of the assistant."""
+    """Append an item; consecutive calls become one message of the assistant."""
     kind = item.get("type", "message")
     if kind in CALLS:
         _add_call(messages, _called(item, kind))
@@ -226,7 +229,7 @@ def _tool(tool: Mapping[str, Any]) -> ToolSpec:
 
 
 def _options(body: Mapping[str, Any]) -> dict[str, Any]:
-    """Further parameters in the words of the chat dialect."""
+    """Return further parameters as in the chat dialect."""
     options = picked(body, PASSED_ON)
     choice = body.get("tool_choice")
     if isinstance(choice, dict) and choice.get("name"):
@@ -256,7 +259,7 @@ def _told(request: ModelRequest) -> dict[str, Any]:
 
 
 def _sent(message: Message) -> list[dict[str, Any]]:
-    """A message as items. Reasoning goes back as it came."""
+    """Return a message as items. Reasoning is sent back unchanged."""
     if message.role is Role.TOOL:
         return [{"type": "function_call_output", "call_id": message.tool_call_id, "output": message.text}]
     if message.native and (made := json.loads(message.native).get("responses")):
@@ -275,7 +278,7 @@ def _sent_tool(tool: ToolSpec) -> dict[str, Any]:
 
 
 def _sent_options(options: Mapping[str, Any]) -> dict[str, Any]:
-    """Parameters in the words of the chat dialect, in those of this one; what it has no word for is left out."""
+    """Translate parameters of the chat dialect; leaves out those without an equivalent."""
     body, text = picked(options, PASSED_ON), picked(options, ("verbosity",))
     if effort := options.get("reasoning_effort"):
         body |= {"reasoning": {"effort": effort}, "include": [ENCRYPTED]}
@@ -330,7 +333,7 @@ def _call_item(answer: SpokenAnswer, index: int, call: ToolCall) -> dict[str, An
 
 
 def _emptied(item: Mapping[str, Any]) -> dict[str, Any]:
-    """The parts of an item that come later in a stream."""
+    """Return empty values for the parts of an item that a stream sends later."""
     later: dict[str, Any] = {"content": [], "arguments": "", "input": ""}
     return {name: later[name] for name in later if name in item}
 
@@ -348,7 +351,7 @@ def _deltas(item: Mapping[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
 
 
 def _part_deltas(place: dict[str, Any], part: Mapping[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
-    """A part that is no text (a refusal) comes whole."""
+    """Yield the events of a part. Parts other than text (such as a refusal) are sent whole."""
     is_text = part["type"] == "output_text"
     yield "response.content_part.added", place | {"part": dict(part) | ({"text": ""} if is_text else {})}
     if is_text:

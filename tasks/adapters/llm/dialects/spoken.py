@@ -1,4 +1,4 @@
-"""What a caller said, in no dialect: what all three are read into."""
+"""A client's call, independent of the dialect; all three dialects are parsed into it."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from tasks.domain.errors import BadInput
 
 
 class NotUnderstood(BadInput):
-    """The caller said something that cannot be passed on; the message is for them."""
+    """The caller sent something that cannot be passed on; the message is for the caller."""
 
     slug = "not-understood"
 
 
 class NotAReply(ValueError):
-    """A provider's answer is none of its dialect."""
+    """A provider's response does not conform to its dialect."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClientRequest:
-    """One call."""
+    """One call of a client."""
 
     model: str
     messages: tuple[Message, ...]
@@ -31,21 +31,21 @@ class ClientRequest:
     seed: int | None = None
     max_tokens: int | None = None
     options: Mapping[str, Any] = field(default_factory=dict)
-    """Further parameters, in the words of the chat dialect."""
+    """Further parameters, as in the chat dialect."""
     stream: bool = False
     free_form: frozenset[str] = frozenset()
     """Tools that take plain text instead of JSON; they are passed on with one argument, `input`."""
     with_usage: bool = False
     """Whether a streamed chat answer ends with its usage."""
     body: Mapping[str, Any] = field(default_factory=dict)
-    """All of it, as it was said."""
+    """The original body."""
     headers: Mapping[str, str] = field(default_factory=dict)
-    """Those that decide a reply."""
+    """Headers that affect a reply."""
 
 
 @dataclass(frozen=True, slots=True)
 class SpokenAnswer:
-    """A reply on its way to a caller."""
+    """A reply to render for a caller."""
 
     reply: Reply
     spoken: ClientRequest
@@ -54,25 +54,25 @@ class SpokenAnswer:
     created: int
     """Seconds since the epoch."""
     body: Mapping[str, Any] | None = None
-    """The provider's own answer, where it is in the caller's dialect."""
+    """The provider's own response, if it is in the caller's dialect."""
 
 
 def fields(value: object, what: str) -> Mapping[str, Any]:
-    """`value`, which has to be an object."""
+    """Return `value`. Raises `NotUnderstood` if it is not an object."""
     if not isinstance(value, dict):
         raise NotUnderstood(f"{what} is not an object")
     return value
 
 
 def items(value: object, what: str) -> Sequence[Any]:
-    """`value`, which has to be a list."""
+    """Return `value`. Raises `NotUnderstood` if it is not a list."""
     if not isinstance(value, list):
         raise NotUnderstood(f"{what} is not a list")
     return value
 
 
 def text_of(content: object, what: str, kinds: Sequence[str] = ("text", "input_text", "output_text")) -> str:
-    """Text, or the texts of a list of parts. Pictures and the like are refused: nothing here can see them."""
+    """Return text, or the joined texts of a list of parts. Raises `NotUnderstood` for images and other parts."""
     if content is None:
         return ""
     if isinstance(content, str):
@@ -87,14 +87,14 @@ def text_of(content: object, what: str, kinds: Sequence[str] = ("text", "input_t
 
 
 MOST_TOKENS = 100_000_000
-"""More than any call has. What says more is nonsense, and would be booked as money."""
+"""More than any call has. A larger number is an error and would be booked as cost."""
 
 
 def count(value: object) -> int | None:
-    """A number of tokens; null where it is none."""
+    """Return a number of tokens; None if the value is not valid."""
     return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= MOST_TOKENS else None
 
 
 def picked(body: Mapping[str, Any], names: Sequence[str]) -> dict[str, Any]:
-    """The named parameters that the caller gave."""
+    """Return the named parameters that the caller set."""
     return {name: body[name] for name in names if body.get(name) is not None}

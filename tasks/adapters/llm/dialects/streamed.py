@@ -1,7 +1,7 @@
-"""A reply that was streamed, put together: the body that the provider would have answered all at once.
+"""Assembles a streamed reply into the body that the provider would have returned without a stream.
 
-Each dialect has its own events and its own last one. A stream without its last event is no reply, however much of it
-came: the count of tokens comes last in all three, and a text that ends anywhere would be taken for a short one.
+Each dialect has its own events and its own last event. A stream without its last event is not a reply: all three
+dialects send the token count last, and a truncated text would look like a short reply.
 """
 
 from __future__ import annotations
@@ -13,15 +13,15 @@ from typing import Any
 from tasks.adapters.llm.dialects.spoken import NotAReply
 
 Event = Mapping[str, Any] | None
-"""Data of one event; null for the words `[DONE]`."""
+"""Data of one event; None for `[DONE]`."""
 ASKED: Mapping[str, Mapping[str, Any]] = {
     "chat": {"stream": True, "stream_options": {"include_usage": True}},
     "responses": {"stream": True},
     "messages": {"stream": True},
 }
-"""What a body needs besides, so that the reply is streamed and ends with its tokens."""
+"""Additions to a body so that the reply is streamed and ends with its token count."""
 ONCE = ("format", "id", "index", "name", "role", "type")
-"""Fields of a chat's delta that say the same each time where they are said again; text of all others is added up."""
+"""Fields of a chat delta that repeat the same value; the texts of all other fields are concatenated."""
 
 
 class Unfinished(ValueError):
@@ -29,18 +29,20 @@ class Unfinished(ValueError):
 
 
 class SaidError(ValueError):
-    """The provider said an error in place of what was to come."""
+    """The provider sent an error within the stream."""
 
     def __init__(self, said: Mapping[str, Any], *, begun: bool) -> None:
         super().__init__("the provider said an error in its stream")
         self.said = said
         self.begun = begun
-        """Whether a part of the reply came before it."""
+        """Whether part of the reply arrived before the error."""
 
 
 def assembled(dialect: str, events: Iterable[Event]) -> dict[str, Any]:
-    """The whole body; nothing is read after the last event. `Unfinished`, `SaidError`, or `NotAReply` where events are
-    none of the dialect."""
+    """Return the whole body; reads nothing after the last event.
+
+    Raises `Unfinished`, `SaidError`, or `NotAReply` for events of another dialect.
+    """
     try:
         return _ASSEMBLED[dialect](iter(events))
     except (KeyError, TypeError, AttributeError) as error:
@@ -50,16 +52,16 @@ def assembled(dialect: str, events: Iterable[Event]) -> dict[str, Any]:
 
 
 def is_sign_of_life(event: Event) -> bool:
-    """Whether an event says nothing but that the connection stands."""
+    """Whether an event is only a keepalive."""
     return event is not None and event.get("type") in ("ping", "keepalive")
 
 
 class _Pieces(list[str]):
-    """A text that is still growing. Adding text to text would copy all of it each time."""
+    """A growing text. Concatenating strings would copy the whole text for each delta."""
 
 
 class _Numbered:
-    """Items of a list that say their place, and others."""
+    """A list of items with or without an index."""
 
     def __init__(self) -> None:
         self.items: list[Any] = []
@@ -112,7 +114,7 @@ def _choice(grown: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _grow(into: dict[str, Any], delta: Mapping[str, Any]) -> None:
-    """Add a delta to what came before it."""
+    """Merge a delta into the accumulated value."""
     for name, value in delta.items():
         if value is None:
             into.setdefault(name, None)
@@ -129,7 +131,7 @@ def _grow(into: dict[str, Any], delta: Mapping[str, Any]) -> None:
 
 
 def _grown(into: dict[str, Any], name: str, kind: Callable[[], Any]) -> Any:
-    """What grows under a name; a new one where there is none, or one of another kind."""
+    """Return the accumulator under a name; create one if it is missing or has another type."""
     if not isinstance(into.get(name), kind):  # type: ignore[arg-type]
         into[name] = kind()
     return into[name]
@@ -166,15 +168,17 @@ def _messages(events: Iterator[Event]) -> dict[str, Any]:
 
 
 def _begun(message: Mapping[str, Any]) -> dict[str, Any]:
-    """A message without the count of tokens made, which is one by then: a server that says it nowhere else would have
-    a long reply booked at that."""
+    """Return a message without its token count, which is 1 at the start.
+
+    A server that sends no later count would otherwise book a long reply as one token.
+    """
     usage = message.get("usage")
     told = {"usage": {name: value for name, value in usage.items() if name != "output_tokens"}} if usage else {}
     return {**message, **told}
 
 
 def _add_to_block(block: dict[str, Any], delta: Mapping[str, Any]) -> None:
-    """Text, thinking, a signature: the field of the delta is the field of the block. Two are called otherwise."""
+    """Merge a delta into the block's field of the same name. Two delta types have other names."""
     if delta["type"] == "input_json_delta":
         if not isinstance(block.get("input"), _Pieces):
             block["input"] = _Pieces()
@@ -214,7 +218,7 @@ def _block(grown: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _input(text: str) -> Any:
-    """A tool's input; what is no JSON, since the limit on the reply cut it, is one argument that no tool knows."""
+    """Parse a tool's input. Invalid JSON, cut by the limit on the reply, becomes one argument that no tool accepts."""
     try:
         return json.loads(text or "{}")
     except (ValueError, RecursionError):
@@ -222,7 +226,7 @@ def _input(text: str) -> Any:
 
 
 def _responses(events: Iterator[Event]) -> dict[str, Any]:
-    """The last event has the whole response."""
+    """Return the response, which the last event contains as a whole."""
     items: dict[int, Any] = {}
     begun = False
     for event in events:
@@ -233,8 +237,8 @@ def _responses(events: Iterator[Event]) -> dict[str, Any]:
         if kind == "response.output_item.done":
             items[event["output_index"]] = event["item"]
         elif kind in ("response.completed", "response.incomplete"):
-            body = {**event["response"]}  # `dict` would take a list of pairs, and end a text with an error of its own
-            # Some servers leave it empty there, where nothing is to be kept.
+            body = {**event["response"]}  # dict() would accept a list of pairs, and raise another error for a string
+            # Some servers leave `output` empty here if nothing is stored.
             return body if body.get("output") else body | {"output": [items[place] for place in sorted(items)]}
         elif kind in ("response.failed", "response.cancelled"):
             raise SaidError(_error(event["response"]), begun=begun)
@@ -242,14 +246,14 @@ def _responses(events: Iterator[Event]) -> dict[str, Any]:
 
 
 def _kind(event: Event) -> str:
-    """The type of an event. Proxies say errors of their own without one, whatever the dialect."""
+    """Return the type of an event. Proxies send errors without a type, in every dialect."""
     if event and event.get("error"):
         return "error"
     return str(event["type"]) if event else ""
 
 
 def _error(event: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Code and message of an error, wherever they stand."""
+    """Return the code and message of an error from either place."""
     said = event.get("error")
     if isinstance(said, Mapping):
         return said

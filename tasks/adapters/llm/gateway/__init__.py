@@ -1,1 +1,1 @@
-"""The metering gateway: one local proxy, three dialects, run tokens instead of keys."""
+"""The metering gateway: a local proxy for three dialects, with run tokens instead of keys."""

@@ -1,4 +1,4 @@
-"""The gateway without HTTP: tokens, names of models, and the way of one call."""
+"""The gateway without HTTP: tokens, model names, and the path of one call."""
 
 from __future__ import annotations
 
@@ -27,16 +27,16 @@ from tasks.domain.llm import AgentRun
 from tasks.domain.names import InstanceId, InstanceKey, MethodName, ModelName, SnapshotName
 
 PAYER = "payer"
-"""In `AgentRun.stopped`: the ceiling of whoever pays, and none of the run's own."""
+"""Prefix in `AgentRun.stopped` if the payer's budget, not the run's own, stopped the run."""
 OWN_FAULT = (BudgetExhausted, ContextTooLong, ContentFiltered)
-"""What ends a call because of what the agent did: no trouble of ours."""
+"""Errors that the agent caused itself; no internal trouble."""
 
 SAMPLES_APART = 1000
-"""Repeated questions within one candidate get samples of their own, apart from the next candidate's."""
+"""Offset between the sample numbers of candidates: repeated calls within one candidate get samples of their own."""
 
 
 class TokenRefused(ModelError):
-    """No token, an unknown one, or one that is over."""
+    """Missing, unknown or expired run token."""
 
     slug = "run-token"
 
@@ -49,7 +49,7 @@ class ModelRefused(ModelError):
 
 @dataclass(frozen=True, slots=True)
 class Issued:
-    """A run token, shown once."""
+    """A run token; the gateway returns it only once."""
 
     token: str = field(repr=False)
     run_id: str
@@ -57,17 +57,17 @@ class Issued:
 
 @dataclass(slots=True)
 class Gateway:
-    """One per process. Holds no key: the switchboard's wires do. Thread-safe."""
+    """Grants and serves agent runs; one per process. Holds no key: the router's transports do. Thread-safe."""
 
     board: ModelRouter
     folder: Path
-    """Where trajectories of runs under way are written."""
+    """Folder for trajectories of active runs."""
     _runs: dict[str, GrantedRun] = field(default_factory=dict, init=False, repr=False)
     """Hash of the token → run."""
     _lock: Lock = field(default_factory=Lock, init=False, repr=False)
 
     def issue(self, grant: Grant) -> Issued:
-        """A token for one run. `NotFound` where a model of the grant is not in data/models.toml."""
+        """Issue a token for one run. Raises `NotFound` if a model of the grant is not in data/models.toml."""
         for name in (grant.model, *grant.aliases.values()):
             self.board.models.card(name)
         token, run_id, now = new_token(), token_hex(8), self.board.clock.now()
@@ -86,7 +86,7 @@ class Gateway:
         return Issued(token, run_id)
 
     def finish(self, issued: Issued) -> AgentRun:
-        """End a token; the account of its run, which is also written as a row, with its trajectory."""
+        """End a token; return the row of its run, which is stored with its trajectory."""
         with self._lock:
             run = self._runs.pop(token_hash(issued.token))
         store, trajectory = self.board.archive.store, run.recorder.close()
@@ -95,7 +95,7 @@ class Gateway:
         return row
 
     def run_of(self, token: str) -> GrantedRun:
-        """The run that a token opens; `TokenRefused`."""
+        """Return the run of a token. Raises `TokenRefused`."""
         with self._lock:
             run = self._runs.get(token_hash(token))
         if run is None:
@@ -106,7 +106,7 @@ class Gateway:
         return run
 
     def call(self, run: GrantedRun, dialect: ModuleType, spoken: ClientRequest) -> SpokenAnswer:
-        """The answer to a call. Raises what `ModelRouter.call` raises, after noting it in the run."""
+        """Return the answer to a call. Records errors of `ModelRouter.call` in the run and raises them again."""
         first = self._request(run, dialect, spoken)
         request = replace(first, sample=first.sample + run.nth(first.call_key))
         thread = run.recorder.asked(request.messages, request.call_key, self.board.clock.now())
@@ -123,12 +123,12 @@ class Gateway:
         return SpokenAnswer(reply, spoken, token_hex(12), int(time.time()), body)
 
     def unheard(self, run: GrantedRun, dialect: ModuleType, spoken: ClientRequest) -> None:
-        """Whoever made a call has hung up before it was answered."""
-        with suppress(SwtError):  # what is refused is not waited for
+        """Record that the caller disconnected before its reply."""
+        with suppress(SwtError):  # a refused call has no reply to repeat
             run.unheard(self._request(run, dialect, spoken).call_key)
 
     def _request(self, run: GrantedRun, dialect: ModuleType, spoken: ClientRequest) -> ModelRequest:
-        """What is asked when it is asked for the first time."""
+        """Return the request as for the first call with this content."""
         name = run.model_for(spoken.model)
         if name is None:
             hint = f"ask for {run.grant.model}"

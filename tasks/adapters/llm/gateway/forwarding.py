@@ -1,4 +1,4 @@
-"""How a command in a sandbox reaches the gateway, and nothing else."""
+"""Lets a command in a sandbox reach the gateway, and nothing else."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ PORT = 8377
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Forwarding:
-    """What a job needs for it. The sandbox stays without a network (`Job.network = False`)."""
+    """Settings of a job that uses the gateway. The sandbox has no network (`Job.network = False`)."""
 
     mounts: tuple[Mount, ...]
     prefix: tuple[str, ...]
-    """Goes before the agent's argv."""
+    """Prefix of the agent's argv."""
     url: str
-    """The gateway as the agent sees it, without `/v1`."""
+    """URL of the gateway as the agent sees it, without `/v1`."""
 
 
 def forwarding(socket: Path, kind: SandboxKind, *, python: str, port: int = PORT) -> Forwarding:
-    """For a gateway that listens at `socket`. `python` is any CPython from 3.6 on, as seen inside.
+    """Return the settings for a gateway at `socket`. `python` is any CPython from 3.6 on, as seen in the sandbox.
 
-    The process sandbox shows everything at its own place; there, runs at the same time need ports of their own.
+    The process sandbox shows the host's paths; there, concurrent runs need different ports.
     """
     moved = kind is not SandboxKind.PROCESS
     seen_socket = GUEST_SOCKET if moved else PurePosixPath(socket)
@@ -42,7 +42,7 @@ def forwarding(socket: Path, kind: SandboxKind, *, python: str, port: int = PORT
 
 
 def model_variables(url: str, issued: Issued) -> dict[str, str]:
-    """The variables by which agents of all dialects find their model: the run token stands where a key would."""
+    """Return the environment variables that configure the model for agents of all dialects, with the token as key."""
     return {
         "OPENAI_BASE_URL": f"{url}/v1",
         "OPENAI_API_BASE": f"{url}/v1",

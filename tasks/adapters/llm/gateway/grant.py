@@ -1,4 +1,4 @@
-"""What a run token allows, and what is known of its run."""
+"""Rights of a run token, and the state of its run."""
 
 from __future__ import annotations
 
@@ -18,24 +18,24 @@ from tasks.domain.llm import Work
 
 PREFIX = "swt-run-"
 ANY = "*"
-"""As a key of `aliases`: whatever other name an agent asks for."""
+"""Key of `aliases` that matches every other model name."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Grant:
-    """What one run of an agent may do."""
+    """Rights of one run of an agent."""
 
     work: Work
     model: str
-    """Name in data/models.toml; an agent may always ask for it by this name."""
+    """Name in data/models.toml; the agent may always use this name."""
     aliases: Mapping[str, str] = field(default_factory=dict)
-    """Other names that the agent may ask for → names in data/models.toml; `*` for all others."""
+    """Other names that the agent may use → names in data/models.toml; `*` for all others."""
     budget: Budget = field(default_factory=Budget)
-    """Of this run alone: replays count, so that a repeated run ends where it ended the first time."""
+    """Budget of this run alone. Replays count, so that a repeated run stops at the same point."""
     meters: tuple[Meter, ...] = ()
-    """Of whoever else pays: the sweep."""
+    """Meters of other payers, such as the sweep."""
     options: Options = UNSAID
-    """Of the sweep: they go before what the agent says."""
+    """Options of the sweep; they override the agent's."""
     valid_s: float = 4 * 3600.0
 
 
@@ -45,23 +45,23 @@ class GrantedRun:
 
     grant: Grant
     run_id: str
-    """Public: names the run in rows and files, and opens nothing."""
+    """Public id of the run in rows and files; grants no access."""
     expires_at: datetime
     started_at: datetime
     meter: Meter
-    """Keeps the run's own budget."""
+    """Meter of the run's own budget."""
     caller: Caller
     recorder: Recorder
     trouble: str = ""
-    """What of ours or the provider's went wrong last and was not made good by a later call: slug and message."""
+    """Slug and message of the last internal or provider error that no later call resolved."""
     stopped: str = ""
-    """Which ceiling ended the run: `budget: calls`, `expired`."""
+    """The limit that ended the run: `budget: calls`, `expired`."""
     calls: int = 0
     replayed: int = 0
     tokens_in: int = 0
     tokens_out: int = 0
     asked: Counter[str] = field(default_factory=Counter)
-    """How often each content was asked: an agent that repeats itself gets a new reply each time."""
+    """Number of calls per content: an agent that repeats a call gets a new reply each time."""
     lock: Lock = field(default_factory=Lock, repr=False)
 
     @property
@@ -69,7 +69,7 @@ class GrantedRun:
         return self.meter.spent
 
     def model_for(self, asked: str) -> str | None:
-        """The model behind a name that an agent used; null where it may not use it."""
+        """Return the model for a name that an agent used; None if it is not allowed."""
         plain = asked.rpartition("/")[2]
         if self.grant.model in (asked, plain):
             return self.grant.model
@@ -77,19 +77,20 @@ class GrantedRun:
         return aliases.get(asked) or aliases.get(plain) or aliases.get(ANY)
 
     def nth(self, content: str) -> int:
-        """How often this content was asked before in this run."""
+        """Return the number of earlier calls with this content in this run."""
         with self.lock:
             self.asked[content] += 1
             return self.asked[content] - 1
 
     def unheard(self, content: str) -> None:
-        """Whoever asked this has hung up: asked again, it is the same question, and its reply may be paid for."""
+        """Undo the count of a call whose caller disconnected: a repeated call then has the same key and may find a paid
+        reply."""
         with self.lock:
             self.asked[content] = max(0, self.asked[content] - 1)
 
 
 def new_token() -> str:
-    """Unguessable: 256 random bits."""
+    """Return a random token with 256 bits."""
     return PREFIX + secrets.token_urlsafe(32)
 
 

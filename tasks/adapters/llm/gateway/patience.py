@@ -1,7 +1,7 @@
-"""A caller who asked for a stream hears that the connection stands, while the whole reply is on its way.
+"""Sends keepalive events to streaming callers until the whole reply is available.
 
-Clients give up on a connection that says nothing, after minutes or after ten; a long reply takes longer. So after a
-while the answer begins, and from then on an error can only be said as an event, as providers do.
+Clients close silent connections after some minutes, at most ten; a long reply takes longer. After a while the response
+therefore starts, and later errors can only be sent as events, as providers do.
 """
 
 from __future__ import annotations
@@ -15,26 +15,27 @@ from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
 SILENT_S = 20.0
-"""Errors of budgets and tokens, and most replies, come sooner, and with a status of their own."""
+"""Silence before the response starts. Errors of budgets and tokens, and most replies, come earlier with their own
+status."""
 ALIVE_S = 10.0
-"""Between two signs of life."""
+"""Seconds between two keepalive events."""
 PING = 'event: ping\ndata: {"type": "ping"}\n\n'
 COMMENT = ": the reply is on its way\n\n"
-"""What every reader of event streams passes over; the dialect `messages` has an event for it."""
+"""Ignored by every parser of event streams; the dialect `messages` has a ping event."""
 
 
 async def patiently(work: asyncio.Task[Response], asked: asyncio.Event, dialect: str) -> Response:
-    """The response that some work ends with; one that begins before it where a stream was asked for and it lasts."""
+    """Return the response of `work`; for a slow streaming request, return an early response that waits for it."""
     while not (await asyncio.wait({work}, timeout=SILENT_S))[0]:
         if asked.is_set():
-            break  # it may be known late: the question arrives slowly, or waits for a place
+            break  # this may be known late: the body arrives slowly, or waits for a slot
     else:
         return await work
     return StreamingResponse(_waiting(work, dialect), media_type="text/event-stream")
 
 
 async def heard_out(request: Request, answering: Awaitable[Response], unheard: Callable[[], None]) -> Response:
-    """An answer to a request whose body was read; `unheard` is called where its sender hangs up before it is there."""
+    """Return the response to a request whose body was read; call `unheard` if the client disconnects before it."""
     work, gone = asyncio.ensure_future(answering), asyncio.ensure_future(_hung_up(request))
     await asyncio.wait({work, gone}, return_when=asyncio.FIRST_COMPLETED)
     gone.cancel()
@@ -61,7 +62,7 @@ async def _waiting(work: asyncio.Task[Response], dialect: str) -> AsyncIterator[
 
 
 def _error(dialect: str, body: Mapping[str, Any]) -> str:
-    """The body of an error as an event of a stream."""
+    """Return the body of an error as an event of a stream."""
     if dialect == "responses":
         failed = {"object": "response", "status": "failed", "error": body["error"], "output": []}
         return f"event: response.failed\ndata: {json.dumps({'type': 'response.failed', 'response': failed})}\n\n"

@@ -1,4 +1,4 @@
-"""Writes down what an agent does, as lines of `RecordedStep`, while it does it."""
+"""Writes an agent's trajectory as lines of `RecordedStep` while the agent runs."""
 
 from __future__ import annotations
 
@@ -15,9 +15,10 @@ from tasks.domain.names import content_key
 from tasks.domain.trajectory import TrajectoryStep
 
 SHORT = 2
-"""A conversation that shares no more than this with an earlier one (its system prompt, say) is another."""
+"""A conversation that shares at most this many messages with an earlier one (such as the system
+prompt) is a new one."""
 COMMAND = "run"
-"""Tool under which commands are recorded that a method of ours ran."""
+"""Tool name for commands that an internal method ran."""
 
 
 @dataclass(slots=True)
@@ -33,7 +34,7 @@ class RecordedThread:
 
 @dataclass(slots=True)
 class Recorder:
-    """One file. Thread-safe. Each line is written out at once, so a killed run keeps what it did."""
+    """Writes one file. Thread-safe. Each line is written at once, so a killed run keeps its steps."""
 
     path: Path
     steps: int = 0
@@ -46,7 +47,7 @@ class Recorder:
         return len(self._threads)
 
     def asked(self, messages: Sequence[Message], call_key: str, at: datetime) -> int:
-        """Record what is new in a call; the number of its thread, for `answered`."""
+        """Record the new messages of a call; return the number of its thread, for `answered`."""
         keys = [_key(message) for message in messages]
         with self._lock:
             thread, known = self._thread(keys)
@@ -66,13 +67,13 @@ class Recorder:
             self._write(number, "error", text, call_key, at)
 
     def ran(self, number: int, command: str, at: datetime) -> None:
-        """Record a command that a method of ours ran for its model; what came of it is in the next message."""
+        """Record a command that an internal method ran for its model; the next message has its output."""
         with self._lock:
             given = json.dumps({"command": command}, ensure_ascii=False)
             self._write(number, Role.ASSISTANT, "", "", at, tool=COMMAND, given=given)
 
     def close(self) -> bytes:
-        """The whole file, which goes away; what is recorded afterwards (a call that outlived its run) is dropped."""
+        """Return the whole file and delete it. Later records, of a call that outlives its run, are dropped."""
         with self._lock:
             self._closed = True
             data = self.path.read_bytes() if self.path.exists() else b""
@@ -80,7 +81,7 @@ class Recorder:
             return data
 
     def _thread(self, keys: Sequence[str]) -> tuple[RecordedThread, int]:
-        """The conversation that a call goes on with, and how many of its messages are known; else a new one."""
+        """Return the conversation that a call continues and its number of known messages; else a new conversation."""
         best, shared = None, SHORT
         for thread in self._threads:
             common = _common(thread.seen, keys)
@@ -143,7 +144,7 @@ class Recorder:
 
 
 def steps_in(data: bytes) -> tuple[RecordedStep, ...]:
-    """The steps of a file; a last line that was never finished is left out."""
+    """Return the steps of a file, without an incomplete last line."""
     steps = []
     for line in data.decode("utf-8", "surrogatepass").split("\n")[:-1]:
         row = json.loads(line)
@@ -152,10 +153,9 @@ def steps_in(data: bytes) -> tuple[RecordedStep, ...]:
 
 
 def as_trajectory(steps: Sequence[RecordedStep]) -> tuple[TrajectoryStep, ...]:
-    """The same for the audit: prompts, thoughts, commands and outputs.
+    """Convert steps for the audit: prompts, thoughts, commands and outputs.
 
-    What a conversation is told once the model has spoken is an output: many agents show it what a command printed as
-    the user's words.
+    A user message after the model's first reply counts as an output: many agents send a command's output as user text.
     """
     spoken: set[int] = set()
     made = []
@@ -173,7 +173,7 @@ def _audit_role(step: RecordedStep, *, spoken: bool) -> str:
 
 
 def _audit_text(step: RecordedStep) -> str:
-    """A command is the tool's name and its arguments, unpacked from their JSON, a line each."""
+    """Return the text of a step; for a command, the tool's name and its decoded arguments, one per line."""
     if not (step.role == Role.ASSISTANT and step.tool):
         return step.text
     given = ToolCall(call_id="", name=step.tool, arguments=step.arguments).parsed()
@@ -182,7 +182,7 @@ def _audit_text(step: RecordedStep) -> str:
 
 
 def _common(one: Sequence[str], other: Sequence[str]) -> int:
-    """How many messages two conversations begin with together."""
+    """Return the number of messages that two conversations share at their start."""
     count = 0
     for left, right in zip(one, other, strict=False):
         if left != right:
@@ -192,7 +192,7 @@ def _common(one: Sequence[str], other: Sequence[str]) -> int:
 
 
 def _key(message: Message) -> str:
-    """Equal for a reply as it was given and as the agent sends it back: spaces and JSON's spelling do not count."""
+    """Return a key that is equal for a reply and its copy from the agent: ignores outer spaces and JSON formatting."""
     calls = [_spelt(call) for call in message.tool_calls]
     return content_key(str(message.role), message.text.strip(), calls, message.tool_call_id)
 

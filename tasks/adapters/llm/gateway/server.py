@@ -1,8 +1,8 @@
-"""The gateway over HTTP on a Unix socket of its own for each run of an agent (forwarding.py brings the agent there).
+"""The gateway over HTTP, on a separate Unix socket for each agent run (forwarding.py connects the agent).
 
-A streamed answer is made of a whole reply: it is paid for and on disk before the agent sees its first word. Until then
-it hears signs of life (patience.py).
-Errors are said in the caller's dialect, with `x-should-retry: false`: the gateway has tried as often as makes sense.
+The gateway streams an answer from a whole reply, which is paid for and stored before the agent gets its first byte.
+Until then it sends keepalive events (patience.py). Errors use the caller's dialect, with `x-should-retry: false`,
+because the gateway has already retried.
 """
 
 from __future__ import annotations
@@ -54,22 +54,22 @@ DECIDING = ("anthropic-beta",)
 NO_RETRY = {"x-should-retry": "false"}
 SOCKET = "model.sock"
 CONNECTIONS = 64
-"""Of one run. Agents that ran here had up to four."""
+"""Connections of one run. Measured agents used up to four."""
 SMALL = 1 << 20
-"""Bytes of a body that always has room; some 250,000 tokens."""
+"""Bytes of a body that is read without a slot; some 250,000 tokens."""
 LARGEST = 16 << 20
-"""Bytes of a body: more than any model takes, for pictures are not passed on."""
+"""Maximum size of a body in bytes: more than any model accepts, since images are not passed on."""
 LARGE_AT_ONCE = 2
-"""Bodies above `SMALL`: what 16 MiB of JSON becomes in memory may be twenty times that."""
+"""Concurrent bodies above `SMALL`: 16 MiB of JSON may take twenty times that in memory."""
 
 
 class Said(NamedTuple):
-    """How an error is said."""
+    """How an error is reported."""
 
     status: int
     kind: str
     text: str
-    """What goes before the error's own message."""
+    """Text before the error's own message."""
 
 
 ERRORS: Mapping[type[SwtError], Said] = {
@@ -91,8 +91,7 @@ OURS = Said(500, "api_error", "The gateway failed. ")
 
 @contextmanager
 def listening(gateway: Gateway, folder: Path) -> Iterator[Path]:
-    """Answer at a socket until the block ends. `folder` is private and short-lived; its path has to be shorter than 90
-    bytes."""
+    """Serve at a socket until the block ends. `folder` is private and temporary; its path must be below 90 bytes."""
     folder.mkdir(parents=True, exist_ok=True)
     folder.chmod(0o711)
     path = folder / SOCKET
@@ -102,7 +101,7 @@ def listening(gateway: Gateway, folder: Path) -> Iterator[Path]:
 
 
 def gateway_app(gateway: Gateway) -> Starlette:
-    """The three dialects, the list of models, and a sign of life for everything else that is read."""
+    """Return an application with the three dialects, the list of models, and an OK status for other GET requests."""
     rooms = Rooms(calls=CapacityLimiter(CONNECTIONS), large=CapacityLimiter(LARGE_AT_ONCE))
 
     async def answer(request: Request) -> Response:
@@ -117,15 +116,16 @@ def gateway_app(gateway: Gateway) -> Starlette:
 
 
 class Rooms(NamedTuple):
-    """How much is at work at once for one gateway."""
+    """Concurrency limits of one gateway."""
 
     calls: CapacityLimiter
     large: CapacityLimiter
 
     def of(self, request: Request) -> AbstractAsyncContextManager[None]:
-        """A large body is read when it has one of few places: an agent may send what it likes, and the memory is ours.
+        """Return the slot for reading a body. Large bodies need one of few slots, because the agent is untrusted.
 
-        A body that does not say its length counts as large."""
+        A body without a declared length counts as large.
+        """
         length = said_length(request)
         return self.large if length is None or length > SMALL else nullcontext()
 
@@ -152,7 +152,7 @@ async def _call(gateway: Gateway, request: Request, path: str, rooms: Rooms) -> 
 async def _worked(
     gateway: Gateway, request: Request, path: str, dialect: ModuleType, rooms: Rooms, streamed: asyncio.Event
 ) -> Response:
-    """The token comes first: without one, nothing of the body is read. `streamed` is set where it is asked for."""
+    """Handle a call. Checks the token before it reads the body; sets `streamed` if the call requests a stream."""
     try:
         run = gateway.run_of(_token(request))
         async with rooms.of(request):
@@ -166,7 +166,7 @@ async def _worked(
             return await heard_out(request, answering, partial(gateway.unheard, run, dialect, spoken))
     except SwtError as error:
         return _refused(dialect, error)
-    except Exception as error:  # the agent gets an answer, and the run is told apart from a failed one
+    except Exception as error:  # the agent gets a response, and the row marks an internal error
         return _refused(dialect, SwtError(type(error).__name__))
 
 
@@ -186,12 +186,12 @@ def _token(request: Request) -> str:
 
 
 def _deciding(request: Request) -> dict[str, str]:
-    """Headers that decide a reply."""
+    """Return the headers that affect a reply."""
     return {name: request.headers[name] for name in DECIDING if name in request.headers}
 
 
 def _plain(path: str) -> str:
-    """A path without `/v1`, which agents add or do not."""
+    """Return a path without `/v1`, which only some agents add."""
     plain = path.rstrip("/")
     while plain.startswith("/v1/"):
         plain = plain.removeprefix("/v1")

@@ -1,7 +1,7 @@
-"""Ceilings on what is spent, and the meter that keeps them: nothing passes one.
+"""Enforces spending limits on model calls: no call may exceed a budget.
 
-What a call costs is known when its reply is there, and where the provider is silent, never. So a call starts only
-if its upper bound (cost_bound.py) fits into what is left beside all calls in flight. An unknown cost is booked at
+The cost of a call is known when its reply arrives, or never if the provider reports no usage. A call therefore starts
+only if its cost bound (cost_bound.py) fits into the budget next to all calls in flight. An unknown cost is recorded as
 that bound. Without this, `--budget-usd 0.001` let ten of ten calls through an endpoint that reports no usage.
 """
 
@@ -20,42 +20,42 @@ from tasks.adapters.llm.errors import BudgetExhausted
 from tasks.domain.errors import LeaseError, UsageError
 
 ROUNDING = 1e-9
-"""Dollars. Sums of floating-point numbers differ by less, and a ceiling by nothing that anybody is charged."""
+"""Tolerance in dollars: more than the error of floating-point sums, less than any charge."""
 
 
 AGAIN_S = 0.2
-"""How often a call that waits for room looks at what other processes have."""
+"""How often a waiting call re-checks the reservations of other processes."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Budget:
-    """Null is no ceiling."""
+    """Limits of a meter; None means no limit."""
 
     calls: int | None = None
     usd: float | None = None
     tokens: int | None = None
-    """Sent and made together."""
+    """Prompt and completion tokens together."""
     seconds: float | None = None
-    """Wall time since the meter began."""
+    """Wall time since the meter started."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Spent:
-    """What a meter has counted."""
+    """The spend that a meter has counted."""
 
     calls: int = 0
     usd: float = 0.0
-    """Of the calls whose cost is known."""
+    """Cost of the calls whose cost is known."""
     unpriced: int = 0
-    """Calls whose cost is unknown."""
+    """Number of calls whose cost is unknown."""
     estimated_usd: float = 0.0
-    """What these are booked at: the most that they can have cost."""
+    """Cost bound of the calls whose cost is unknown."""
     tokens: int = 0
-    """The most that they can have been, where the provider did not say."""
+    """Tokens; the token bound of a call if the provider did not report its usage."""
 
     @property
     def booked_usd(self) -> float:
-        """What counts against a ceiling."""
+        """Dollars that count against the budget."""
         return self.usd + self.estimated_usd
 
     def __add__(self, other: Spent) -> Spent:
@@ -79,7 +79,7 @@ class Spent:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReservedSpend:
-    """What is set aside for calls in flight."""
+    """Cost bound of the calls in flight."""
 
     calls: int = 0
     usd: float = 0.0
@@ -90,7 +90,7 @@ class ReservedSpend:
         return ReservedSpend(calls=calls, usd=usd, tokens=tokens)
 
     def as_spent(self) -> Spent:
-        """Where nobody will ever hear of these calls again."""
+        """Return the reservation as spend, for calls whose outcome will never be known."""
         return Spent(calls=self.calls, unpriced=self.calls, estimated_usd=self.usd, tokens=self.tokens)
 
     @staticmethod
@@ -102,16 +102,16 @@ class ReservedSpend:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OtherProcesses:
-    """What other processes of the same payer have."""
+    """Spend and reservations of the other processes of the same payer."""
 
     spent: Spent = Spent()
-    """Since this one began."""
+    """Spend since this process joined."""
     held: ReservedSpend = ReservedSpend()
 
 
 @dataclass(frozen=True, slots=True)
 class ProcessSpend:
-    """What one process has, by the ledger of its payer."""
+    """Spend and reservation of one process, as recorded in the payer's ledger."""
 
     owner: str
     spent: Spent
@@ -120,9 +120,9 @@ class ProcessSpend:
 
 
 def sum_of(lines: Iterable[ProcessSpend], before: Mapping[str, Spent], recovered: Collection[str]) -> OtherProcesses:
-    """What other processes have: what each has spent since `before`, and what it has set aside.
+    """Sum what other processes spent since `before` and what they have reserved.
 
-    Of a dead one that counts as spent, unless it is among those `recovered`, of which the store tells.
+    Reservations of a dead process count as spent, except for processes in `recovered`, whose rows are in the store.
     """
     spent, held = Spent(), ReservedSpend()
     for line in lines:
@@ -141,13 +141,15 @@ class SharedSpend(Protocol):
     """The spend of all processes of a payer; see spend.py."""
 
     def transaction(self) -> AbstractContextManager[tuple[OtherProcesses, Publish]]:
-        """Yield what the others have, and a function that publishes what this process has. No other process has a
-        transaction meanwhile."""
+        """Yield the spend of the other processes, and a function that publishes that of this process.
+
+        Transactions exclude each other across processes.
+        """
         ...
 
 
 class SingleProcess:
-    """There is no other process."""
+    """Implementation for a single process: no other spend exists."""
 
     @contextmanager
     def transaction(self) -> Iterator[tuple[OtherProcesses, Publish]]:
@@ -156,17 +158,18 @@ class SingleProcess:
 
 @dataclass(slots=True)
 class Reservation:
-    """One call's place in a meter. Nothing is booked before it is `sent`, and what it came to afterwards."""
+    """The reservation of one call in a meter. It books nothing before `sent`, the bound after
+    it, then the actual cost."""
 
     bound: CostBound
     booked: Spent = field(default_factory=Spent)
 
     def sent(self) -> None:
-        """From here on it may have to be paid for, whether an answer comes or not."""
+        """Record that the call was sent: it may be charged even without a reply."""
         self.booked = Spent(unpriced=1, estimated_usd=self.bound.usd or 0.0, tokens=self.bound.tokens)
 
     def free(self) -> None:
-        """The provider took nothing for it."""
+        """Record that the provider did not charge for the call."""
         self.booked = Spent()
 
     def answered(self, reply: Reply) -> None:
@@ -185,20 +188,20 @@ class Reservation:
 class Meter:
     """Counts calls against a budget. Thread-safe.
 
-    A call that fits into what is left, but not beside those in flight, waits until one of them is over: they mostly
-    come to less than what is set aside for them.
+    A call may fit into the remaining budget but not next to the calls in flight. It then waits until one of them ends,
+    since most calls cost less than their bound.
     """
 
     name: str
-    """What the budget belongs to, for messages: `sweep gpt-4o`."""
+    """The payer, for messages: `sweep gpt-4o`."""
     budget: Budget = field(default_factory=Budget)
     replays: bool = False
-    """Whether replayed replies count. They do for a run, so that it ends where it ended the first time; they do not
-    for a sweep, which pays nothing for them."""
+    """Whether replayed replies count. They count for a run, so that a repeated run stops at the same point. They do not
+    count for a sweep, which pays nothing for them."""
     already: Spent = field(default_factory=Spent)
-    """Spent by earlier processes of the same sweep."""
+    """Spend of earlier processes of the same sweep."""
     shared: SharedSpend = field(default_factory=SingleProcess)
-    """With its other processes that are alive."""
+    """Spend shared with the other live processes of the sweep."""
     clock: Clock = field(default_factory=SystemClock)
     _spent: Spent = field(init=False)
     _in_flight: list[Reservation] = field(default_factory=list, init=False, repr=False)
@@ -215,17 +218,18 @@ class Meter:
             return self._spent
 
     def check(self) -> None:
-        """`BudgetExhausted` where a ceiling is reached, so that no call at all is left."""
+        """Raise `BudgetExhausted` if a limit is reached, so that no further call is possible."""
         with self._changed, self.shared.transaction() as (others, _):
             self._fits(CostBound(tokens=0, usd=0.0), ReservedSpend(), others)
 
     @contextmanager
     def admitted(self, bound: CostBound) -> Iterator[Reservation]:
-        """A place for one call; `BudgetExhausted` where it does not fit into what is left."""
+        """Hold a reservation for one call, waiting if needed. Raises `BudgetExhausted` if the remaining budget is too
+        small."""
         place = self._place(bound)
         with self._changed:
             while not self._takes(place):
-                self._changed.wait(AGAIN_S)  # other processes notify nobody
+                self._changed.wait(AGAIN_S)  # other processes send no notification
         try:
             yield place
         finally:
@@ -233,8 +237,10 @@ class Meter:
 
     @contextmanager
     def admitted_now(self, bound: CostBound) -> Iterator[Reservation | None]:
-        """A place as from `admitted`; null where there is none before a call in flight is over. Who holds many places
-        at once must not wait for room."""
+        """Hold a reservation like `admitted`, but yield None instead of waiting for a call in flight.
+
+        A caller that holds many reservations at once must not wait.
+        """
         place = self._place(bound)
         with self._changed:
             taken = self._takes(place)
@@ -244,7 +250,7 @@ class Meter:
             self._leave(place)
 
     def _place(self, bound: CostBound) -> Reservation:
-        """`UsageError` where nobody knows what the call may cost, and that may not be more than so much."""
+        """Create a reservation. Raises `UsageError` if the budget is in dollars and the call has no price."""
         if self.budget.usd is not None and bound.usd is None:
             hint = "add the price to data/prices.toml, or set a ceiling on calls or tokens instead"
             raise UsageError(f"{self.name} has a ceiling in dollars, and the model has no price for this", hint=hint)
@@ -254,13 +260,13 @@ class Meter:
         with self._changed:
             self._drop(place)
             self._spent += place.booked
-            # A reply must not be lost for this: others go on counting what was set aside.
+            # A failure here must not lose a reply: other processes keep counting the old reservation.
             with suppress(LeaseError), self.shared.transaction() as (_, publish):
                 self._publish(publish)
             self._changed.notify_all()
 
     def _takes(self, place: Reservation) -> bool:
-        """Take the place if there is room for it now."""
+        """Register the reservation if there is budget for it now; return whether it was registered."""
         try:
             with self.shared.transaction() as (others, publish):
                 fits = self._fits(place.bound, ReservedSpend.of(self._in_flight), others)
@@ -279,7 +285,7 @@ class Meter:
         publish(self._spent - self.already, ReservedSpend.of(self._in_flight))
 
     def _fits(self, bound: CostBound, own: ReservedSpend, others: OtherProcesses) -> bool:
-        """Whether there is room now; `BudgetExhausted` where there will be none, whatever those in flight come to."""
+        """Whether the call fits now. Raises `BudgetExhausted` if it cannot fit, whatever the calls in flight cost."""
         budget, spent, held = self.budget, self._spent + others.spent, own + others.held
         return all(
             [

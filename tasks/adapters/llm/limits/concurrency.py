@@ -1,4 +1,4 @@
-"""How much this process asks of one provider at a time: calls in flight, and pauses that are asked for."""
+"""Limits the calls in flight of this process to one provider, and applies pauses that the provider requests."""
 
 from __future__ import annotations
 
@@ -12,13 +12,15 @@ from tasks.adapters.clock import Clock, SystemClock
 
 @dataclass(slots=True)
 class ConcurrencyLimit:
-    """Thread-safe; one per provider and process. With several processes, give each its share. What may be asked in a
-    minute, and pauses, all processes share (rate_limit.py)."""
+    """Limit of one provider in one process. Thread-safe. Several processes each need their own share.
+
+    All processes share rate limits and pauses (rate_limit.py).
+    """
 
     max_in_flight: int = 8
     clock: Clock = field(default_factory=SystemClock)
     shared_pause: Callable[[], float] = lambda: 0.0
-    """Seconds of the pause that all processes share."""
+    """Returns the remaining seconds of the pause that all processes share."""
     _slots: BoundedSemaphore = field(init=False, repr=False)
     _lock: Lock = field(default_factory=Lock, init=False, repr=False)
     _not_before: float = field(default=0.0, init=False, repr=False)
@@ -28,7 +30,7 @@ class ConcurrencyLimit:
 
     @contextmanager
     def slot(self) -> Iterator[float]:
-        """Hold one place while a call is in flight; gives the seconds that it waited."""
+        """Hold one slot while a call is in flight; yields the seconds that it waited."""
         asked = self.clock.monotonic()
         with self._slots:
             while (wait := self._paused_for()) > 0:
@@ -36,7 +38,7 @@ class ConcurrencyLimit:
             yield self.clock.monotonic() - asked
 
     def pause(self, seconds: float) -> None:
-        """Nobody starts for so long: the provider asked for it."""
+        """Start no call for this many seconds, as the provider requested."""
         with self._lock:
             self._not_before = max(self._not_before, self.clock.monotonic() + seconds)
 

@@ -1,4 +1,4 @@
-"""How often one call is tried: by the class of its error, bounded in number and in time."""
+"""Decides whether and when a call is retried: by error class, with a limit on attempts and time."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ Result = TypeVar("Result")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CallRetries:
-    """Only `ProviderFailed` is tried again: everything else would end the same."""
+    """Retry policy of one call. Retries only `ProviderFailed`; other errors would repeat."""
 
     attempts: int = 6
     first_wait_s: float = 1.0
-    """Doubled with each attempt, and up to one first wait more at random."""
+    """Doubles with each attempt, plus a random jitter of up to this value."""
     longest_wait_s: float = 60.0
     longest_retry_after_s: float = 300.0
-    """A provider that asks for more is not waited for: the call fails, and may be made later."""
+    """If a provider requests a longer pause, the call fails and may be made later."""
 
     def persist(self, clock: Clock, attempt: Callable[[int], Result]) -> Result:
-        """What `attempt(1)`, `attempt(2)` … first returns; its last error where none does."""
+        """Return the first result of `attempt(1)`, `attempt(2)` …; raises the last error if all fail."""
         trying = tenacity.Retrying(
             stop=tenacity.stop_after_attempt(self.attempts),
             wait=self._wait,
@@ -51,6 +51,6 @@ class CallRetries:
 
 
 def _retry_after(state: tenacity.RetryCallState) -> float | None:
-    """Seconds that the provider asked for; null where it did not."""
+    """Return the seconds that the provider asked to wait; None if it did not."""
     error = state.outcome.exception() if state.outcome else None
     return error.retry_after_s if isinstance(error, ProviderFailed) else None

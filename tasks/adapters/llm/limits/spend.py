@@ -1,9 +1,9 @@
-"""What all processes of one payer have spent and reserved, so that together they exceed no budget.
+"""Shares spend and reservations among all processes of one payer, so that together they exceed no budget.
 
-A meter reads the cost of earlier processes from the store once, when it begins. Each process then writes a row with
-what it has spent since it began and what it has reserved. A process is alive while it claims its name. The reservations
-of a dead process count as spent, until ReplyCache.recover has written them into the store and a process begins while
-no other is alive. Processes of several machines need PostgreSQL for this (`SWT_LEASES`).
+A meter reads the cost of earlier processes from the store once, when it starts. Each process then maintains a row with
+its spend since then and its reservations. A process counts as alive while it claims its name. The reservations of a
+dead process count as spent. They are dropped once `ReplyCache.recover` has stored them and a process joins while no
+other is alive. Processes of several machines need PostgreSQL for this (`SWT_LEASES`).
 """
 
 from __future__ import annotations
@@ -21,19 +21,21 @@ TABLE = "spend"
 
 @dataclass(frozen=True, slots=True)
 class SpendLedger:
-    """The row of one process among those of its payer; made by `join_ledger`."""
+    """The row of one process in the ledger of its payer; `join_ledger` creates it."""
 
     coordinator: Coordinator
     owner: str
     before: dict[str, Spent] = field(default_factory=dict)
-    """Amount that each other process had spent when this one began: the store contained it."""
+    """What each other process had spent when this one joined; the store already contained it."""
     recovered: frozenset[str] = frozenset()
-    """Processes that were dead by then: the store contained their reservations as well."""
+    """Processes that were dead at that time; the store also contained their reservations."""
 
     @contextmanager
     def transaction(self) -> Iterator[tuple[OtherProcesses, Publish]]:
-        """Yield what the others have, and a function that publishes what this one has. Raises `LeaseError` if that
-        could not be stored."""
+        """Yield the spend of the other processes, and a function that publishes that of this process.
+
+        Raises `LeaseError` if the change could not be stored.
+        """
         with self.coordinator.transaction(TABLE) as table:
             others = [one for one in _processes(table) if one.owner != self.owner]
             yield (
@@ -44,9 +46,9 @@ class SpendLedger:
 
 @contextmanager
 def join_ledger(coordinator: Coordinator, read_store: Callable[[], Spent]) -> Iterator[tuple[SpendLedger, Spent]]:
-    """Add this process to a ledger. Yields its part of it, and what was spent before according to the store.
+    """Add this process to a ledger. Yields its ledger and the earlier spend according to the store.
 
-    Calls that end between the two reads may be counted twice: the sum is too high, never too low.
+    Calls that end between the two reads may be counted twice: the sum may be too high, never too low.
     """
     owner = token_hex(8)
     with coordinator.claim(owner, wait=True):

@@ -12,18 +12,18 @@ from pathlib import Path
 from tasks.domain.errors import StoreError
 
 ROOM = 512 * 1024
-"""Bytes set aside for each call under way: a compressed exchange of some millions of characters."""
+"""Bytes reserved for each pending call: a compressed exchange of some millions of characters."""
 _HEAD = 8 + 32
 
 
 class DiskReservation:
-    """One file: first empty room, and if need be the exchange, with its length and SHA-256 before it."""
+    """One file: first empty space, later possibly the exchange, after its length and SHA-256."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
 
     def take(self) -> None:
-        """Make the room. `StoreError` where the disk has none: nothing was paid for yet."""
+        """Reserve the space. Raises `StoreError` if the disk is full, before anything is paid for."""
         try:
             with self.path.open("wb") as file:
                 os.posix_fallocate(file.fileno(), 0, ROOM)
@@ -35,14 +35,14 @@ class DiskReservation:
             ) from error
 
     def fill(self, data: bytes) -> None:
-        """Write into the room that is there. `OSError` where even that cannot be done."""
+        """Write the exchange into the reserved space. Raises `OSError` if the write fails."""
         with self.path.open("r+b") as file:
             file.write(len(data).to_bytes(8, "big") + hashlib.sha256(data).digest() + data)
             file.flush()
             os.fsync(file.fileno())
 
     def content(self) -> bytes | None:
-        """What `fill` wrote; null where it wrote nothing, or not all of it."""
+        """Return what `fill` wrote; None if it wrote nothing or was interrupted."""
         try:
             raw = self.path.read_bytes()
         except FileNotFoundError:

@@ -1,18 +1,18 @@
-"""Replies that were paid for, by content key, and the calls under way, so that a kill at any moment is survived.
+"""Caches paid replies by content key and tracks pending calls, so that a kill at any moment loses nothing.
 
-    <store>/replies/<xx>/<call_key>.json.gz      what was sent, what came back, and the row of who paid
-    <store>/calls-under-way/<call_key>.json      the row to write if nobody ever hears of this call again
-    <store>/calls-under-way/<call_key>.room      disk space for its reply (disk_reservation.py)
+    <store>/replies/<xx>/<call_key>.json.gz      request, reply, and the row of the call that paid
+    <store>/calls-under-way/<call_key>.json      the row to write if the outcome is never known
+    <store>/calls-under-way/<call_key>.room      reserved disk space for the reply (disk_reservation.py)
 
-Calls under way lie in the store that pays for them. They once lay in a cache that stores share, and whichever store
-came next took the `unknown` rows: five kills left six rows in four other stores.
+Pending calls are in the store that pays for them. In an earlier version they were in a cache that stores shared, and
+the next store took over the `unknown` rows: five kills left six rows in four other stores.
 
-In this order: mark the call, send, keep the exchange, write the row, unmark. Whatever is marked and not locked was left
-by a process that died: if the exchange is there, its row is written (again); if not, the row says `unknown`, because
-nobody can tell whether the provider got the request and charged for it.
+The order is: mark the call, send, store the exchange, write the row, unmark. A mark without a lock belongs to a dead
+process. If the exchange exists, its row is written again. If not, the row gets status `unknown`, because the provider
+may have received the request and charged for it.
 
-Machines that work together (`SWT_LEASES`) put their marks into the store, also where that is an object store: whichever
-of them takes over the claim of one that died writes the row. The room stays on the disk of who asks.
+Machines that work together (`SWT_LEASES`) put their marks into the store, even an object store: the machine that takes
+over the claim of a dead one writes the row. The reserved space stays on the disk of the calling machine.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ from tasks.domain.llm import LlmCall
 UNDER_WAY = "calls-under-way"
 BATCHES = "batches-under-way"
 CALL_PATIENCE_S = 3600.0
-"""Whoever stands still in a call may have it paid already: so long nobody else makes it, while he is connected."""
+"""A hanging process may already have been charged, so others wait up to an hour while its connection is open."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,19 +50,19 @@ class RecordedCall:
     request: ModelRequest
     reply: Reply
     row: LlmCall
-    """Of the work that paid."""
+    """Row of the call that paid."""
 
 
 @dataclass(frozen=True, slots=True)
 class CallClaim:
-    """The right to make one call: nobody else makes it meanwhile."""
+    """The exclusive right to make one call."""
 
     archive: ReplyCache
     key: str
     held: Claim
 
     def begin(self, row: LlmCall) -> None:
-        """Mark the call as under way. `row` is what is written if this process dies before it ends."""
+        """Mark the call as pending. `row` is written if this process dies before the call ends."""
         if not self.held.confirmed():
             hint = "run it again: nothing was paid for"
             raise LeaseError("somebody else makes this call by now: this process stood still", hint=hint)
@@ -70,16 +70,16 @@ class CallClaim:
         self.archive.pending.write(self.key, json.dumps(row_facts(row)))
 
     def failed(self, row: LlmCall) -> None:
-        """Write the row of an attempt that failed, and take the mark away. `row` has the id of the marked one."""
+        """Write the row of a failed attempt and remove the mark. `row` has the id of the marked row."""
         self.archive.pending.write(self.key, json.dumps(row_facts(row)))
         self.archive.write_row(row)
         self.archive.unmark(self.key)
 
     def keep(self, exchange: RecordedCall) -> None:
-        """Put the exchange and its row where they stay, whatever happens next.
+        """Store the exchange and its row.
 
-        Where somebody else took over and has a reply, that one stays: others have worked with it by now. Both rows say
-        what was paid.
+        If another process took over and stored a reply, that reply stays, since others may already use it. Both rows
+        record their payments.
         """
         data = _packed(exchange)
         try:
@@ -95,17 +95,19 @@ class CallClaim:
 
 @dataclass(frozen=True, slots=True)
 class ReplyCache:
-    """Replies of one store. `folder` is this store's alone and takes locks: calls under way are exclusive among the
-    processes that use the store."""
+    """Replies of one store.
+
+    `folder` belongs to this store alone and holds locks: pending calls are exclusive among the processes of the store.
+    """
 
     store: Store
     folder: Path
     pending: PendingCalls
     scope: str
-    """What the store is called in leases."""
+    """Name of the store in leases."""
 
     def find(self, key: str) -> RecordedCall | None:
-        """The exchange with this content key; null where it was never kept."""
+        """Return the exchange with this content key; None if it is not stored."""
         try:
             data = self.store.disk.read(_path(key))
         except FileNotFoundError:
@@ -114,10 +116,10 @@ class ReplyCache:
 
     @contextmanager
     def claim(self, key: str) -> Iterator[CallClaim]:
-        """Wait until nobody else makes this call, settle what a dead process left, and hold it.
+        """Wait until no other process makes this call, settle what a dead process left, and hold the claim.
 
-        After an error of ours that is no row yet, the mark becomes one: the provider may have done its work. What is
-        not an `Exception` (an interrupt) leaves the mark to the next process.
+        After an internal error without a row, the mark becomes a row: the provider may have done its work. An interrupt
+        (not an `Exception`) leaves the mark to the next process.
         """
         self.folder.mkdir(parents=True, exist_ok=True)
         with self._claims.claim(key, wait=True, patience_s=CALL_PATIENCE_S) as held:
@@ -128,19 +130,19 @@ class ReplyCache:
             except StoreError:
                 raise
             except Exception:
-                with suppress(OSError):  # a full disk, say: then the mark stays
+                with suppress(OSError):  # on a full disk, for example, the mark stays
                     self.settle(key)
                 raise
             self.unmark(key)
 
     def settled(self, key: str) -> None:
-        """Make sure that the row of a kept call is there: whoever paid may have died before writing it."""
+        """Ensure that the row of a stored call exists: the paying process may have died before writing it."""
         if self.pending.read(key) is not None:
             with self.claim(key):
-                """Claiming it settled it."""
+                """claim() settles the call."""
 
     def recover(self) -> int:
-        """Settle every call that a dead process left; how many there were."""
+        """Settle every call that a dead process left; return their number."""
         found = 0
         rooms = {path.stem for path in self.folder.glob("*.room")}
         for key in sorted(rooms.union(self.pending.keys())):
@@ -149,7 +151,7 @@ class ReplyCache:
         return found
 
     def settle(self, key: str) -> bool:
-        """Write the row of a marked call that is not under way any more; whether there was one."""
+        """Write the row of a marked call that is no longer pending; return whether it was marked."""
         exchange = self.find(key)
         if exchange is None and (kept := self.room(key).content()):
             self.store.disk.write(_path(key), kept)
@@ -170,12 +172,12 @@ class ReplyCache:
     def unmark(self, key: str) -> None:
         self.pending.drop(key)
         self.room(key).drop()
-        for unfinished in self.folder.glob(f".{key}.json.*"):  # of a process that was killed while it wrote the mark
+        for unfinished in self.folder.glob(f".{key}.json.*"):  # of a process that was killed while writing the mark
             unfinished.unlink(missing_ok=True)
 
     @property
     def batches(self) -> tuple[PendingCalls, Coordinator]:
-        """Pending batches and the claims on them, where the process that takes over finds them."""
+        """Return the pending batches and the claims on them, at a place that the process taking over can read."""
         shared = not isinstance(self.pending.disk, LocalDisk)
         pending = PendingCalls(self.pending.disk, BATCHES if shared else f"{self.pending.folder}/batches")
         return pending, open_coordinator(self.folder / "batches", f"{self.scope}/{BATCHES}")
@@ -185,7 +187,7 @@ class ReplyCache:
         return open_coordinator(self.folder, f"{self.scope}/{UNDER_WAY}")
 
     def _marked(self, key: str) -> LlmCall | None:
-        """The row in a mark; null where the mark was never finished, that is, before anything was sent."""
+        """Return the row in a mark; None if the mark is incomplete, which means that nothing was sent."""
         try:
             return row_of(json.loads(self.pending.read(key) or "null"))
         except (ValueError, KeyError, TypeError):
@@ -194,18 +196,17 @@ class ReplyCache:
 
 @dataclass(frozen=True, slots=True)
 class PendingCalls:
-    """The rows of calls under way, as JSON, by call key: on this machine, or where the machine that takes over finds
-    them."""
+    """The rows of pending calls as JSON, by call key. On this machine, or where other machines can take over."""
 
     disk: Disk
     folder: str = UNDER_WAY
 
     def write(self, key: str, text: str) -> None:
-        """Write all of it or nothing."""
+        """Write atomically."""
         self.disk.write(self._path(key), text.encode())
 
     def read(self, key: str) -> str | None:
-        """Return None if the call is not under way."""
+        """Return None if the call is not pending."""
         try:
             return self.disk.read(self._path(key)).decode()
         except FileNotFoundError:
@@ -223,7 +224,7 @@ class PendingCalls:
 
 
 def open_archive(store: Store, cache: Path) -> ReplyCache:
-    """The replies of a store. Pending calls of an object store are in `cache` if this machine works alone."""
+    """Return the replies of a store. If this machine works alone, pending calls of an object store are in `cache`."""
     folder = lock_folder(store, cache, UNDER_WAY)
     if isinstance(store.disk, LocalDisk) or session():
         pending = PendingCalls(store.disk)

@@ -1,4 +1,4 @@
-"""One model call as it is sent: what its content key is made of, and what is kept of it."""
+"""One model call as it is sent, and its content key."""
 
 from __future__ import annotations
 
@@ -15,48 +15,48 @@ CHAT: Final = "chat"
 
 
 class LimitBy(StrEnum):
-    """Who limits the length of a reply."""
+    """The origin of the limit on the length of a reply."""
 
     MODEL = "model"
-    """The model itself, with or without a number that is sent: a reply that it cuts is the model's."""
+    """The model itself, whether the limit is sent or not: a cut reply then counts as the model's."""
     EXPERIMENT = "experiment"
     CARD = "card"
     """The options on the model's card."""
     DIALECT = "dialect"
-    """This project, in the dialect that wants a number, for a model whose longest reply nobody knows."""
+    """This project's default, for dialects that require a limit, if the model's longest reply is unknown."""
     AGENT = "agent"
     """A third-party agent, for its own call."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class ModelRequest:
-    """Everything that decides a reply, and nothing else: no key, no address, nobody's name.
+    """Everything that decides a reply, without key, address or personal names.
 
-    Without slots, so that its keys are made once: a call asks for them a dozen times, over all that was said so far.
+    Has no slots, so that its keys are cached: a call uses them a dozen times, over the whole conversation.
     """
 
     model: str
     """Name in data/models.toml."""
     model_id: str
-    """What the provider calls it."""
+    """The provider's id of the model."""
     messages: tuple[Message, ...]
     tools: tuple[ToolSpec, ...] = ()
     temperature: float | None = None
     seed: int | None = None
     sample: int = 0
-    """Tells calls of equal content apart; it is not sent."""
+    """Distinguishes calls of equal content; not sent."""
     max_tokens: int | None = None
     options: str = "{}"
     """Further parameters of the chat dialect (`stop`, `tool_choice`, `reasoning_effort` …) as sorted JSON."""
     dialect: str = CHAT
-    """What the provider is asked in."""
+    """Dialect in which the provider is called."""
     body: str = ""
-    """What the caller said in this very dialect, as sorted JSON without model and limit: it is what is sent then, and
-    messages, tools and options only tell what stands in it."""
+    """The caller's own body in this dialect, as sorted JSON without model and limit. If set, it is what is sent, and
+    messages, tools and options only describe it."""
     headers: str = "{}"
-    """What the caller's headers switched on (`anthropic-beta`), as sorted JSON."""
+    """Features that the caller's headers enabled (`anthropic-beta`), as sorted JSON."""
     limit_by: LimitBy = field(default=LimitBy.MODEL, compare=False)
-    """Who set `max_tokens`. It decides no reply, only whose a reply is that is cut: no part of `facts`."""
+    """Origin of `max_tokens`. It affects only the cause of a cut, not the reply, so `facts` omits it."""
 
     @cached_property
     def call_key(self) -> str:
@@ -67,8 +67,11 @@ class ModelRequest:
         return content_key("prompt", self.facts()["messages"])
 
     def facts(self) -> dict[str, Any]:
-        """As plain JSON; `request_of` is the inverse. What is said of native calls alone is left out of the others,
-        whose replies were kept under this key before there were any."""
+        """Return plain JSON values; `request_of` is the inverse.
+
+        Fields of native calls are left out of other calls, so that replies stored before these fields existed keep
+        their key.
+        """
         facts: dict[str, Any] = jsonable(asdict(self))
         del facts["limit_by"]
         facts["messages"] = [_without(message, native="") for message in facts["messages"]]
@@ -76,21 +79,21 @@ class ModelRequest:
 
 
 def request_of(facts: Mapping[str, Any]) -> ModelRequest:
-    """The request in what `ModelRequest.facts` gave."""
+    """Return the request from the output of `ModelRequest.facts`."""
     own = {name: value for name, value in facts.items() if name not in ("messages", "tools")}
     tools = tuple(ToolSpec(**tool) for tool in facts["tools"])
     return ModelRequest(messages=tuple(_message_of(one) for one in facts["messages"]), tools=tools, **own)
 
 
 def reply_facts(reply: Reply) -> dict[str, Any]:
-    """A reply as plain JSON; `reply_of` is the inverse, `cached` aside."""
+    """Return a reply as plain JSON values; `reply_of` is the inverse, except for `cached`."""
     facts: dict[str, Any] = jsonable(asdict(reply))
     facts.pop("cached")
     return _without(facts, native="")
 
 
 def reply_of(facts: Mapping[str, Any], *, cached: bool) -> Reply:
-    """The reply in what `reply_facts` gave."""
+    """Return the reply from the output of `reply_facts`."""
     own = {name: facts[name] for name in ("text", "cost_usd", "seconds", "raw")}
     return Reply(
         tool_calls=tuple(ToolCall(**call) for call in facts["tool_calls"]),

@@ -1,4 +1,4 @@
-"""`llm_call` rows of one call: what stays equal over its attempts, and what each of them adds."""
+"""Builds the `llm_call` rows of one call: common columns, and the columns of each attempt."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tasks.domain.names import InstanceId, InstanceKey, content_key
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stamp:
-    """Which commit and settings of this project make the calls."""
+    """Commit and settings of this project that make the calls."""
 
     project_commit: str = ""
     project_dirty: bool = False
@@ -28,7 +28,7 @@ class Stamp:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RowMaker:
-    """For one call of one unit of work."""
+    """Builds the rows of one call of one task."""
 
     request: ModelRequest
     work: Work
@@ -37,14 +37,14 @@ class RowMaker:
     run_token: str
     position: int
     nth: int
-    """How often the work asked exactly this before."""
+    """Number of earlier identical calls of the same task."""
     bound: CostBound
-    """What one attempt can come to."""
+    """Cost bound of one attempt."""
     stamp: Stamp
 
     @property
     def call_id(self) -> str:
-        """Equal whenever the work is done again, so that its rows are the same rows."""
+        """The same whenever the task is repeated, so that its rows replace the earlier ones."""
         return content_key("call", self.work.work_id(self.request.model), self.request.call_key, self.nth)
 
     def answered(
@@ -55,12 +55,13 @@ class RowMaker:
         return self._row(status=CallStatus.ANSWERED, attempt=attempt, estimate_usd=most, **times, **of_reply(reply))
 
     def replayed(self, known: RecordedCall, now: datetime) -> LlmCall:
-        """What it cost whoever paid is told again: a method costs the same, whoever asked first."""
+        """Return the row of a replay. It repeats the original cost, so a method's cost does not depend on which run
+        paid."""
         times = {"waited_s": 0.0, "started_at": now, "finished_at": now}
         return self._row(status=CallStatus.REPLAYED, attempt=0, **times, **of_reply(known.reply))
 
     def under_way(self, now: datetime, *, attempt: int) -> LlmCall:
-        """What is written if nobody ever hears of this call again."""
+        """Return the row to write if the outcome of this call is never known."""
         times = {"waited_s": 0.0, "started_at": now, "finished_at": now}
         error = "killed: the process died, or failed otherwise, while the call was under way"
         own = {"call_id": _own_id(), "error": error, "estimate_usd": self.bound.usd}
@@ -69,7 +70,7 @@ class RowMaker:
     def failed(
         self, draft: LlmCall, error: ModelError, *, status: CallStatus, seconds: float, finished: datetime
     ) -> LlmCall:
-        """The row of an attempt that was marked with `draft`."""
+        """Return the row of a failed attempt that was marked with `draft`."""
         kind = error.kind if isinstance(error, ProviderFailed) else error.slug
         said = str(error).partition("\n")[0]
         cost = 0.0 if status is CallStatus.FAILED else None
@@ -122,7 +123,7 @@ _NOTHING: dict[str, Any] = {
 
 
 def of_reply(reply: Reply) -> dict[str, Any]:
-    """What a row says of a reply."""
+    """Return the columns that a reply determines."""
     return {
         "tokens_in": reply.usage.prompt,
         "tokens_out": reply.usage.completion,
@@ -135,5 +136,5 @@ def of_reply(reply: Reply) -> dict[str, Any]:
 
 
 def _own_id() -> str:
-    """For what happened once and will not happen again in the same way."""
+    """Return a random id, for an event that no repetition reproduces."""
     return secrets.token_hex(16)

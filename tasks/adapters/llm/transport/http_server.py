@@ -1,6 +1,6 @@
 """HTTP servers of this process: starlette applications under uvicorn, in a thread, over TCP or a Unix socket.
 
-Nothing is printed: requests hold keys.
+Prints nothing, because requests contain keys.
 """
 
 from __future__ import annotations
@@ -28,18 +28,18 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 from tasks.domain.errors import BadInput
 
 LARGEST = 64 << 20
-"""Bytes of a request: more than any model takes."""
+"""Maximum size of a request in bytes: more than any model accepts."""
 BODY_S = 120.0
-"""Seconds that a request's body may take to arrive."""
+"""Time limit in seconds for the arrival of a request's body."""
 CONNECTIONS = 512
-"""At once on one server, and as many calls at work. A further one is closed: each holds a descriptor of this process,
-which has other work to do with them."""
+"""Maximum number of connections per server, and of calls in progress. A server closes further connections, since each
+uses a file descriptor of this process."""
 METHODS = ("GET", "HEAD", "POST")
 T = TypeVar("T")
 
 
 class Cut(Response):
-    """An answer that promises more than it brings: half of it (or none), and the connection is closed."""
+    """A truncated response: promises the full length, sends half of it (or nothing), and closes the connection."""
 
     def __init__(self, content: bytes, *, media_type: str, brought: int | None = None) -> None:
         super().__init__(content, media_type=media_type)
@@ -51,12 +51,12 @@ class Cut(Response):
 
 
 def hung_up() -> Cut:
-    """No answer at all."""
+    """Return a response without any content."""
     return Cut(b"nothing", media_type="text/plain", brought=0)
 
 
 def application(answer: Callable[[Request], Awaitable[Response]]) -> Starlette:
-    """One function answers whatever is asked."""
+    """Return an application in which one function answers all requests."""
     return Starlette(routes=[Route("/{path:path}", answer, methods=list(METHODS))])
 
 
@@ -65,7 +65,7 @@ def said(status: int, body: object, headers: Mapping[str, str] | None = None) ->
 
 
 def events(parts: Iterable[str]) -> Response:
-    """Server-sent events."""
+    """Return a response with server-sent events."""
 
     async def chunks() -> Any:
         for part in list(parts):
@@ -75,13 +75,16 @@ def events(parts: Iterable[str]) -> Response:
 
 
 def said_length(request: Request) -> int | None:
-    """Bytes that the body will have, as its sender says; null where it does not say, or no number."""
+    """Return the declared length of the body in bytes; None if it is missing or not a number."""
     length = request.headers.get("content-length", "")
     return int(length) if length.isdecimal() and length.isascii() else None
 
 
 async def read_body(request: Request, largest: int = LARGEST) -> bytes:
-    """The body; `BadInput` where it is too long, before it is read where it says so, or does not arrive."""
+    """Return the body. Raises `BadInput` if it is too long or does not arrive in time.
+
+    Checks a declared length before it reads.
+    """
     if (said_length(request) or 0) > largest:
         raise BadInput("the request is too long")
     try:
@@ -103,7 +106,7 @@ async def _body(request: Request, largest: int) -> bytes:
 
 
 async def read_json(request: Request, largest: int = LARGEST) -> dict[str, Any]:
-    """The body; `BadInput` where it is not a JSON object."""
+    """Return the body as a JSON object. Raises `BadInput` if it is not one."""
     try:
         body = json.loads(await read_body(request, largest))
     except (ValueError, RecursionError):
@@ -114,17 +117,17 @@ async def read_json(request: Request, largest: int = LARGEST) -> dict[str, Any]:
 
 
 async def in_thread(work: Callable[[], T], limiter: CapacityLimiter) -> T:
-    """What waits for a model or a disk keeps nobody else waiting. A server that ends does not wait for it."""
+    """Run blocking work in a thread, so that it delays no other request. A stopping server does not wait for it."""
     return await run_sync(work, abandon_on_cancel=True, limiter=limiter)
 
 
 def listener(port: int) -> socket.socket:
-    """On the loopback; any free port for 0."""
+    """Listen on the loopback interface; 0 selects any free port."""
     return socket.create_server(("127.0.0.1", port), backlog=64)
 
 
 def unix_listener(path: Path) -> socket.socket:
-    """At `path`, which every user of the machine may then connect to: give it a folder that only some enter."""
+    """Listen at `path`. Every user of the machine may connect: put it into a folder with restricted access."""
     path.unlink(missing_ok=True)
     made = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     made.bind(str(path))
@@ -133,7 +136,7 @@ def unix_listener(path: Path) -> socket.socket:
 
 
 class Bounded(H11Protocol):
-    """A connection that is closed where there are too many already: uvicorn's own limit answers it, and keeps it."""
+    """A connection that is closed if there are too many. uvicorn's own limit sends a response and keeps it open."""
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
@@ -143,7 +146,7 @@ class Bounded(H11Protocol):
 
 @contextmanager
 def serving(app: Starlette, listening: socket.socket, connections: int = CONNECTIONS) -> Iterator[None]:
-    """Answer in a thread until the block ends."""
+    """Serve in a thread until the block ends."""
     server = uvicorn.Server(_config(app, connections))
     thread = Thread(target=server.run, kwargs={"sockets": [listening]}, daemon=True)
     thread.start()

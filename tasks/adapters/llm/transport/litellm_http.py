@@ -1,8 +1,8 @@
-"""Models that only litellm reaches: Bedrock's signed requests, Vertex's tokens. An optional extra (docs/models.md).
+"""Models that only litellm supports: Bedrock's signed requests, Vertex's tokens. An optional extra (docs/models.md).
 
-litellm makes one attempt; when to try again, what it cost and whose failure it is are decided here as for every other
-wire. It is asked in the words of the chat dialect and answers in them. Accounts are its own business: it finds keys in
-the variables that each provider names, so none passes through here. It is not asked for streams.
+litellm makes one attempt; retries, cost and error classes are decided here, as for the other transports. Requests and
+replies use the chat dialect, without streams. litellm reads the keys of each provider from environment variables, so
+this module handles none.
 """
 
 from __future__ import annotations
@@ -28,34 +28,34 @@ from tasks.adapters.llm.transport.provider_errors import SHOWN, complaint, retry
 EXTRA = "pip install 'rolling-swt-bench[litellm]'"
 TIMEOUTS = ("Timeout", "ReadTimeout", "WriteTimeout", "APITimeoutError")
 LOST = ("APIConnectionError", "ReadError", "RemoteProtocolError", "WriteError")
-"""Names in a chain of causes after which the provider may have made the reply."""
+"""Exception names in a chain of causes after which the provider may have completed the reply."""
 REFUSED = "HTTPStatusError"
-"""Stands in the chain where the provider itself said a status. litellm says 500 of replies that it cannot read, too."""
+"""In the chain if the provider itself sent the status. litellm also reports 500 for replies that it cannot parse."""
 NO_CREDENTIALS = ("NoCredentialsError", "DefaultCredentialsError", "RefreshError", "TokenRetrievalError")
 ADDRESS = {"bedrock": "aws_bedrock_runtime_endpoint"}
-"""What the address of a model's provider is called, by the first word of its id, where it is not `api_base`."""
+"""Parameter for the base URL, by the first part of the model id, if it is not `api_base`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LiteLLMWire:
-    """A provider that litellm knows. Thread-safe; litellm is imported at the first call."""
+    """A provider that litellm supports. Thread-safe; the first call imports litellm."""
 
     base_url: str = ""
-    """Where litellm asks; its own address of the provider where it is empty."""
+    """Base URL for litellm; empty means litellm's default for the provider."""
     key: Secret
-    """What is taken out of replies and messages."""
+    """Key to remove from replies and messages."""
     timeout_s: float = 600.0
 
     def close(self) -> None:
-        """litellm keeps its connections itself."""
+        """Do nothing: litellm manages its connections itself."""
 
     def send(self, request: ModelRequest, card: ModelCard) -> Reply:
-        """The whole reply. `cost_usd` is what litellm reckons, for cards without a price."""
+        """Return the whole reply. `cost_usd` is litellm's estimate, for cards without a price."""
         litellm = _imported()
         began = time.monotonic()
         try:
             answer = litellm.completion(**self._asked(request, card))
-        except Exception as error:  # whatever the libraries below it raise: none of it is the caller's
+        except Exception as error:  # the libraries below may raise anything; the caller is never at fault
             raise self._typed(litellm, error) from None
         seconds = time.monotonic() - began
         raw = self.key.scrub(json.dumps(answer.model_dump(), default=str))
@@ -72,7 +72,7 @@ class LiteLLMWire:
         return {**body, **address, "timeout": self.timeout_s, "num_retries": 0, "max_retries": 0}
 
     def _typed(self, litellm: ModuleType, error: Exception) -> ModelError:
-        """The same as one of ours."""
+        """Return the error as one of our types."""
         said, causes = self.key.scrub(str(error)), {type(one).__name__ for one in _chain(error)}
         shown = said.partition("\n")[0][:SHOWN]
         if isinstance(error, ImportError) or causes & set(NO_CREDENTIALS):
@@ -97,21 +97,22 @@ class LiteLLMWire:
 
 
 def _imported() -> ModuleType:
-    """litellm, without its questions to the network and its words to the terminal."""
-    os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")  # it would ask GitHub for prices, three times
+    """Import litellm with its network requests and terminal output disabled."""
+    # Without this variable, litellm requests prices from GitHub, three times.
+    os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")
     try:
         import litellm
     except ImportError as error:
         raise ProviderRefused(f"litellm is not installed: {error}", hint=EXTRA) from None
     litellm.suppress_debug_info = True
     litellm.telemetry = False
-    litellm.drop_params = False  # a parameter that a model does not take is a refusal, as with every other wire
+    litellm.drop_params = False  # an unsupported parameter must be refused, as with the other transports
     module: ModuleType = litellm
     return module
 
 
 def _with_cache(reply: Reply) -> Reply:
-    """With the tokens that were put into a cache, which the chat dialect of other providers does not count."""
+    """Add the tokens written to a cache, which the chat dialect of other providers does not count."""
     usage = (json.loads(reply.raw).get("usage") or {}) if reply.raw else {}
     written = count(usage.get("cache_creation_input_tokens"))
     return replace(reply, usage=replace(reply.usage, written=written))

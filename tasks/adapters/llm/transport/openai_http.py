@@ -1,4 +1,4 @@
-"""One attempt at one call: the openai SDK's transport over a base URL, and what its errors mean."""
+"""Sends one attempt of a call through the openai SDK, and maps its errors."""
 
 from __future__ import annotations
 
@@ -26,21 +26,21 @@ if TYPE_CHECKING:
     import openai
 
 VERSION = "2023-06-01"
-"""Of the messages dialect (https://docs.anthropic.com/en/api/versioning)."""
+"""Version of the messages dialect (https://docs.anthropic.com/en/api/versioning)."""
 WHOLE = {"X-Stainless-Raw-Response": "true"}
-"""By which the SDK is asked for a reply as it came, and not as one of its types."""
+"""Header that makes the SDK return the raw reply instead of one of its types."""
 AS_IT_COMES = {"X-Stainless-Raw-Response": "stream"}
-"""The same, while it is still arriving."""
+"""The same, but while the reply is still arriving."""
 EVENT_STREAM = "text/event-stream"
 NEVER_SENT = ("ConnectError", "ConnectTimeout", "PoolTimeout")
-"""Causes of a lost connection after which the provider has seen nothing."""
+"""Causes of a lost connection after which the provider has received nothing."""
 
 ACCOUNT_NAMES = ("OpenAI-Organization", "OpenAI-Project")
-"""Headers that the SDK would fill from variables of its own, for whichever provider."""
+"""Headers that the SDK would fill from its own environment variables, for any provider."""
 
 
 class Transport(Protocol):
-    """Something that can be asked once. Raises `ModelError`s; a `ProviderFailed` may be tried again."""
+    """Sends one attempt. Raises `ModelError`s; a `ProviderFailed` may be retried."""
 
     def send(self, request: ModelRequest, card: ModelCard) -> Reply: ...
 
@@ -49,9 +49,10 @@ class Transport(Protocol):
 
 @dataclass(slots=True)
 class OpenAIWire:
-    """A provider of any of the three dialects. Thread-safe; the client is made at the first call.
+    """A provider of any of the three dialects. Thread-safe; the first call creates the client.
 
-    The openai SDK carries all of them: one transport, one set of errors, no second SDK to load."""
+    The openai SDK carries all dialects: one transport, one set of errors, no second SDK to load.
+    """
 
     base_url: str
     key: Secret
@@ -60,14 +61,14 @@ class OpenAIWire:
     _made: openai.OpenAI | None = field(default=None, init=False, repr=False)
 
     def close(self) -> None:
-        """Close connections that are kept for the next call."""
+        """Close the connections kept for the next call."""
         with self._lock:
             if self._made is not None:
                 self._made.close()
             self._made = None
 
     def send(self, request: ModelRequest, card: ModelCard) -> Reply:
-        """The whole reply. Seconds are those until its last byte; `cost_usd` is the caller's to fill in."""
+        """Return the whole reply, with the seconds until its last byte; the caller fills in `cost_usd`."""
         import httpx2
         import openai
 
@@ -77,9 +78,9 @@ class OpenAIWire:
         headers = {**AS_IT_COMES, **self._account(request.dialect), **json.loads(request.headers)}
         began = time.monotonic()
         try:
-            # The typed methods of the SDK know no `messages`, and drop nothing and add nothing that is needed here.
+            # The SDK's typed methods have no `messages`, and add nothing that is needed here.
             path = PATHS[request.dialect]
-            # As bytes of our own: the SDK's encoder ends at half a surrogate pair, which models do emit.
+            # Encoded here: the SDK's encoder fails on lone surrogates, which models do emit.
             content = json.dumps(body).encode()
             answer: Any = self._client().post(path, cast_to=object, content=content, options={"headers": headers})
             with closing(answer.http_response) as response:
@@ -91,7 +92,7 @@ class OpenAIWire:
         return self._read(raw, request.dialect, time.monotonic() - began)
 
     def _heard(self, response: httpx2.Response, dialect: str) -> str:
-        """The whole answer as JSON text, however it came: who is asked for a stream may answer at once."""
+        """Return the whole response as JSON text; a provider may answer a stream request without a stream."""
         patience, chunks = Patience(self.timeout_s), response.iter_bytes()
         try:
             if not response.headers.get("content-type", "").startswith(EVENT_STREAM):
@@ -111,7 +112,7 @@ class OpenAIWire:
             raise self._no_reply(dialect, problem) from None
 
     def _broken(self, error: httpx2.RequestError) -> ModelError:
-        """What ended an answer that had begun."""
+        """Return the error of a response that broke off after it had begun."""
         import httpx2
 
         if isinstance(error, httpx2.TimeoutException):
@@ -131,7 +132,7 @@ class OpenAIWire:
         body: Mapping[str, Any] | None = None,
         upload: tuple[str, bytes] | None = None,
     ) -> str:
-        """What a provider says to anything but a call, an upload is a file for a batch. `ModelError`."""
+        """Return the response to any request but a call; an upload is a file for a batch. Raises `ModelError`."""
         import openai
 
         options: Any = {"headers": {**WHOLE, **self._account(dialect)}}
@@ -151,18 +152,18 @@ class OpenAIWire:
             raise self._typed(error) from None
 
     def read(self, raw: str, dialect: str) -> Reply | ModelError:
-        """A reply that came in a batch, or what is wrong with it."""
+        """Return a reply of a batch, or its error."""
         try:
             return self._read(raw, dialect, 0.0)
         except ModelError as problem:
             return problem
 
     def complaint(self, status: int, said: Mapping[str, Any]) -> ModelError:
-        """What a provider said of one call instead of a reply."""
+        """Return the error that a provider sent instead of a reply."""
         return complaint(status, said, self.key)
 
     def _account(self, dialect: str) -> dict[str, Any]:
-        """Whose account it is; the SDK says it itself for the dialects that are its own."""
+        """Return the account headers; the SDK sends its own for the OpenAI dialects."""
         import openai
 
         if dialect != "messages":
@@ -184,7 +185,7 @@ class OpenAIWire:
             return self._made
 
     def _read(self, raw: str, dialect: str, seconds: float) -> Reply:
-        """The reply in an answer with status 200; some providers put errors there."""
+        """Return the reply in a response with status 200. Some providers send errors with that status."""
         try:
             body = json.loads(raw)
         except (ValueError, RecursionError):
@@ -200,7 +201,7 @@ class OpenAIWire:
         return reply
 
     def _typed(self, error: openai.APIError) -> ModelError:
-        """The same as one of ours, without the SDK's request (its headers hold the key)."""
+        """Return the error as one of our types, without the SDK's request, whose headers contain the key."""
         import openai
 
         if isinstance(error, openai.APIStatusError):

@@ -1,4 +1,4 @@
-"""What a provider's complaint means: one of our errors, which say whether to try again and whose failure it is."""
+"""Maps provider errors to ours, which define whether to retry."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ TOO_LONG = re.compile(
 )
 FILTERED = ("content_filter", "content_policy_violation", "ResponsibleAIPolicyViolation")
 MODERATED = re.compile(r"moderation|flagged", re.I)
-"""OpenRouter says 403 to a prompt that it does not pass on, as others do to a key
+"""OpenRouter sends 403 for a prompt that moderation blocks; other providers send 403 for a bad key
 (https://openrouter.ai/docs/api-reference/errors)."""
 NO_ACCOUNT = (401, 402, 403)
 NO_CREDIT = ("insufficient_quota", "billing_not_active", "billing_hard_limit_reached")
 EMPTY = re.compile(
     r"credit balance is too low|insufficient (balance|credits?|funds|quota)|api key (not valid|expired)", re.I
 )
-"""What some providers say with status 400: Anthropic of an account without credit, Google of a key. A provider also
-repeats a caller's text with status 400, so this decides about the one call and never about the next ones."""
+"""Texts that some providers send with status 400: Anthropic for an account without credit, Google for a key. Since
+providers also repeat the caller's text with status 400, a match affects only the current call."""
 ACCOUNT_HINT = "look at the account's credit, and at the key's variable, named in data/models.toml; then run it again"
 SHOWN = 300
-"""Characters of a provider's complaint that a message holds."""
+"""Maximum number of characters of a provider's text in a message."""
 
 
 KINDS: Mapping[str, int] = {
@@ -47,15 +47,15 @@ KINDS: Mapping[str, int] = {
     "rate_limit_exceeded": 429,
     "request_too_large": 413,
 }
-"""What providers call errors where no status says it, as in a stream
+"""HTTP status for each error kind, for errors without a status, as in a stream
 (https://docs.anthropic.com/en/api/errors, https://platform.openai.com/docs/api-reference/responses-streaming)."""
 
 
 def complaint(status: int, said: Mapping[str, Any], key: Secret, retry_after: float | None = None) -> ModelError:
-    """The error of a status and what came with it: its `code` or `type`, and its `message`.
+    """Return the error for a status and a body with `code` or `type`, and `message`.
 
     Only a status or a code is certain enough to stop all calls to a provider. A 403 without a code may come from a
-    firewall that refuses the text of one request.
+    firewall that blocks the text of one request.
     """
     code, text = str(said.get("code") or said.get("type") or ""), str(said.get("message") or "")
     message = f"HTTP {status} {key.scrub(code)[:SHOWN]}: {key.scrub(text)[:SHOWN]}".strip()
@@ -77,8 +77,7 @@ def complaint(status: int, said: Mapping[str, Any], key: Secret, retry_after: fl
 
 
 def status_of(said: Mapping[str, Any]) -> int:
-    """The HTTP status that an error would have had, where it came with 200: its own code, or what its kind stands for,
-    else 500."""
+    """Return the HTTP status of an error that came with 200: its own code, the status of its kind, else 500."""
     code = said.get("code")
     if isinstance(code, int) and 400 <= code < 600:
         return code
@@ -86,7 +85,7 @@ def status_of(said: Mapping[str, Any]) -> int:
 
 
 def retry_after_s(headers: Mapping[str, str]) -> float | None:
-    """Seconds of `Retry-After`; null where it is missing or a date."""
+    """Return the seconds of `Retry-After`; None if it is missing or a date."""
     try:
         return max(0.0, float(headers.get("retry-after", "")))
     except ValueError:

@@ -1,4 +1,4 @@
-"""What a model thinks before it answers: told apart from the answer, which it may leave no room for."""
+"""Separates a model's reasoning from its answer, for which the reasoning may leave no tokens."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ _THOUGHT = re.compile(r"</?(?:think|thinking|thought|reasoning)>", re.IGNORECASE
 
 
 def unanswered(reply: Reply) -> bool:
-    """Whether the limit on the reply ended it before anything was said."""
+    """Whether the limit on the reply cut it before any visible text."""
     cut = reply.finish_reason is Finish.LENGTH and not reply.tool_calls
     return cut and not without_thoughts(reply.text).strip()
 
 
 def without_thoughts(text: str) -> str:
-    """The text after the thinking that it opens with; empty where that never ends.
+    """Return the text after the leading reasoning; empty if the reasoning never ends.
 
-    A closing tag alone counts as well: some servers take the opening one for part of the prompt. A tag further down,
-    after something was said, is text.
+    A closing tag without an opening one also counts: some servers treat the opening tag as part of the prompt. A tag
+    after visible text is text.
     """
     first = _THOUGHT.search(text)
     if first is None:

@@ -1,7 +1,7 @@
-"""A provider's answer while it arrives: bounded in bytes and in silence, whole or as server-sent events.
+"""Reads a response while it arrives, whole or as server-sent events, with limits on bytes and silence.
 
-The events are read here and not by a library: the SDK's own reader is private, httpx-sse is for another client than the
-one the SDK has, and neither says when there was nothing but signs of life.
+No library parses the events: the SDK's own reader is private, httpx-sse needs another HTTP client than the SDK's, and
+neither reports a stream with nothing but keepalive events.
 """
 
 from __future__ import annotations
@@ -16,49 +16,50 @@ from tasks.adapters.llm.dialects.spoken import NotAReply
 from tasks.adapters.llm.dialects.streamed import Event, is_sign_of_life
 
 LARGEST = 64 << 20
-"""Bytes of an answer: more than ten times the longest reply that a model makes."""
+"""Maximum size of a response in bytes: more than ten times the longest reply of any model."""
 LARGEST_STREAM = 512 << 20
-"""Each token of a stream may come in some 350 bytes of its own."""
+"""Maximum size of a stream: each token may take some 350 bytes."""
 LONGEST_S = 4 * 3600.0
-"""Of a stream that never falls silent. 128,000 tokens at ten in a second take 3.6 hours."""
+"""Maximum duration of an active stream. 128,000 tokens at ten per second take 3.6 hours."""
 DONE = "[DONE]"
 
 
 class TooLarge(ValueError):
-    """The answer has more bytes than any reply."""
+    """The response is larger than any reply."""
 
 
 class Speechless(ValueError):
-    """Nothing was said for too long, though the connection stands."""
+    """No content arrived for too long, though the connection is open."""
 
 
 @dataclass(slots=True)
 class Patience:
-    """How long there may be silence."""
+    """Limit on the silence of a stream, and on its total duration."""
 
     seconds: float
     _began: float = field(default_factory=time.monotonic)
     _heard: float = field(default_factory=time.monotonic)
 
     def heard(self) -> None:
-        """Something was said."""
+        """Record that content arrived."""
         self._heard = time.monotonic()
 
     def check(self) -> None:
-        """`Speechless` where the last word is too long ago."""
+        """Raise `Speechless` if the last content is too old."""
         now = time.monotonic()
         if now - self._heard > self.seconds or now - self._began > LONGEST_S:
             raise Speechless
 
 
 def whole(chunks: Iterable[bytes], patience: Patience) -> str:
-    """All of an answer, within one patience: what trickles in for ever is no reply."""
+    """Return a whole response, within one silence limit: an endless trickle must end."""
     parts = list(_bounded(chunks, patience, LARGEST))
     return b"".join(parts).decode("utf-8", "replace")
 
 
 def events(chunks: Iterable[bytes], patience: Patience) -> Iterator[Event]:
-    """The events of a stream, but for signs of life. `NotAReply` where one is no JSON object."""
+    """Yield the events of a stream without keepalive events. Raises `NotAReply` for an event
+    that is not a JSON object."""
     data: list[str] = []
     for line in io.TextIOWrapper(
         io.BufferedReader(_Chunks(_bounded(chunks, patience, LARGEST_STREAM))), "utf-8", "replace"
@@ -87,7 +88,7 @@ def _bounded(chunks: Iterable[bytes], patience: Patience, largest: int) -> Itera
 
 
 def _whole_or_cut(data: str) -> tuple[Event] | None:
-    """What stood at the end without the empty line that ends an event: some servers leave out the last one."""
+    """Parse a last event without its final empty line, which some servers omit; None if it is incomplete."""
     try:
         return (_read(data),)
     except NotAReply:
@@ -107,7 +108,7 @@ def _read(data: str) -> Event:
 
 
 class _Chunks(io.RawIOBase):
-    """Chunks as a file, whose lines end as those of event streams do: in a line feed, a carriage return, or both."""
+    """Chunks as a file. Lines end as in event streams: with a line feed, a carriage return, or both."""
 
     def __init__(self, chunks: Iterator[bytes]) -> None:
         self._chunks = chunks

@@ -1,1 +1,1 @@
-"""Containers over Docker's API: images made of layers that runs share, and one throwaway container per run."""
+"""Containers over Docker's API: images made of layers that runs share, and one temporary container per run."""

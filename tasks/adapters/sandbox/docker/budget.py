@@ -1,4 +1,4 @@
-"""The disk that our images take, and the removal of those that were not used for longest."""
+"""Disk usage of our images, and the removal of the least recently used."""
 
 from __future__ import annotations
 
@@ -7,27 +7,27 @@ from dataclasses import dataclass
 from typing import Any
 
 LAYER = "swt.layer"
-"""Label of our images: what the topmost layer holds."""
+"""Image label with the content of the topmost layer."""
 
 PARENT = "swt.parent"
-"""Label of our images: id of the image below."""
+"""Image label with the id of the image below."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Image:
-    """One image of ours."""
+    """One image that this project built."""
 
     id: str
     parent: str
     """Id of the image below, ours or a base image."""
     own_bytes: int
-    """Of its topmost layer."""
+    """Bytes of its topmost layer."""
     used: str
-    """When it was last tagged, as the engine writes it (RFC 3339, UTC): every use tags it again."""
+    """Time of the last tag, as the engine writes it (RFC 3339, UTC): every use tags it again."""
 
 
 def images(client: Any) -> tuple[Image, ...]:
-    """Every image of ours on the engine. One that another process removes meanwhile is none."""
+    """Return every image of ours on the engine, without those that another process removes meanwhile."""
     found = {facts["Id"]: facts for facts in client.images(filters={"label": LAYER})}
     sizes = {name: int(facts["Size"]) for name, facts in found.items()}
     rows = []
@@ -40,9 +40,9 @@ def images(client: Any) -> tuple[Image, ...]:
 
 
 def to_remove(found: Iterable[Image], limit: int, keep: str) -> tuple[Image, ...]:
-    """What has to go, in order, so that the rest takes no more than `limit` bytes.
+    """Return the images to remove, in order, so that the rest takes at most `limit` bytes.
 
-    An image goes only after all that stand on it; `keep` and what it stands on stay, whatever they take.
+    An image is removed only after all images based on it; `keep` and the images below it always stay.
     """
     left = {image.id: image for image in found}
     held = set(_chain(left, keep))
@@ -58,7 +58,7 @@ def to_remove(found: Iterable[Image], limit: int, keep: str) -> tuple[Image, ...
 
 
 def drop(client: Any, gone: Iterable[Image]) -> int:
-    """Remove images, in order; how many went. One that a container uses stays until the next time."""
+    """Remove images in order; return their number. An image used by a container stays until the next time."""
     import docker.errors
 
     removed = 0
@@ -79,7 +79,7 @@ def _chain(by_id: dict[str, Image], name: str) -> Iterable[str]:
 
 
 def _size(client: Any, name: str) -> int:
-    """Bytes of an image that is not ours; 0 where it is gone, so that all below counts as ours."""
+    """Return the bytes of an image that is not ours; 0 if it is gone, so that all below counts as ours."""
     import docker.errors
 
     try:
@@ -89,7 +89,7 @@ def _size(client: Any, name: str) -> int:
 
 
 def _last_used(client: Any, name: str) -> str:
-    """Empty where it is gone."""
+    """Return the time of the last use; empty if the image is gone."""
     import docker.errors
 
     try:

@@ -1,6 +1,6 @@
-"""A container's control groups, read from outside: who is in it, what it used, what the kernel refused.
+"""A container's control groups, read from outside: its processes, its usage, and the kernel's refusals.
 
-Both layouts are known: one tree for each controller (version 1), and one tree for all (version 2).
+Supports both layouts: one tree per controller (version 1), and one tree for all (version 2).
 """
 
 from __future__ import annotations
@@ -17,30 +17,30 @@ PROC = Path("/proc")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cgroup:
-    """The files that tell."""
+    """The files of a container's control groups."""
 
     members: Path
     cpu: Path
     cpu_unit: float
-    """Seconds in one unit of `cpu`."""
+    """Seconds per unit of `cpu`."""
     kills: Path
-    """Has a line `oom_kill N`."""
+    """File with a line `oom_kill N`."""
     refusals: Path
-    """Has a line `max N`: forks that were refused."""
+    """File with a line `max N`: the number of refused forks."""
 
     def pids(self) -> list[int]:
-        """Its processes, by the host's numbers; none once it is gone."""
+        """Return its processes by the host's ids; empty once it is gone."""
         with suppress(OSError):
             return [int(line) for line in self.members.read_text().split()]
         return []
 
     def cpu_s(self) -> float:
-        """User and system seconds of all that ever ran in it."""
+        """Return user and system seconds of all processes that ever ran in it."""
         text = self.cpu.read_text()
         return (int(text) if text.strip().isdigit() else _field(text, "usage_usec")) * self.cpu_unit
 
     def oom_kills(self) -> int:
-        """How many of its processes the kernel ended for want of memory."""
+        """Return the number of its processes that the kernel killed for lack of memory."""
         return _field(self.kills.read_text(), "oom_kill")
 
     def refused_forks(self) -> int:
@@ -48,7 +48,7 @@ class Cgroup:
 
 
 def cgroup_of(pid: int, root: Path = ROOT, proc: Path = PROC) -> Cgroup:
-    """The control groups of a process of this machine; `SandboxError` where they cannot be seen."""
+    """Return the control groups of a process of this machine. Raises `SandboxError` if they are not visible."""
     try:
         lines = (proc / str(pid) / "cgroup").read_text().splitlines()
     except OSError:
@@ -90,5 +90,5 @@ def _many_trees(root: Path, paths: dict[str, str]) -> Cgroup | None:
 
 
 def _field(text: str, name: str) -> int:
-    """The number behind a name; 0 where the kernel does not count it."""
+    """Return the number after a name; 0 if the kernel does not count it."""
     return next((int(value) for key, _, value in (line.partition(" ") for line in text.splitlines()) if key == name), 0)

@@ -1,8 +1,8 @@
-"""One throwaway container: what it may do, how it starts, how it is removed.
+"""One temporary container: its rights, start and removal.
 
-Its first process holds it open and does nothing. It reads from a connection of the flow's own, so that it ends when
-the flow is killed, and with it, as the first process of a PID namespace, everything else inside. The job is a second
-process, of a user who can neither see into the first nor end it.
+Its first process only keeps it running. It reads from a connection of the flow, so that it ends when the flow is
+killed. As the first process of a PID namespace, it takes all other processes inside with it. The job is a second
+process, whose user can neither inspect nor kill the first.
 """
 
 from __future__ import annotations
@@ -27,27 +27,28 @@ from tasks.adapters.sandbox.supervisor.start import DISK_SLACK, OPEN_FILES
 from tasks.domain.errors import SandboxError
 
 RUN = "swt.run"
-"""Label of everything that is started: the run and its owner, see `label.py`."""
+"""Label of every container: the run and its owner, see `label.py`."""
 
 HOLDER = "/bin/cat"
 HOLDER_USER = "65534:65534"
 HIDDEN = ("/sys", "/dev/mqueue")
-"""Of the machine, or writable: an empty read-only file system lies over them."""
+"""Folders of the machine, or writable ones: covered by an empty read-only file system."""
 
 CLOSED = PurePosixPath("/root")
-"""Images let nobody enter it, so what is mounted below needs another folder in its place."""
+"""Images close this folder to other users, so mounts below it need another folder in its place."""
 
 OPEN = PurePosixPath("/var/tmp")  # noqa: S108 - inside
-"""Podman makes it writable, in memory; an empty read-only folder takes its place."""
+"""Podman makes it writable, in memory; an empty read-only folder replaces it."""
 
 COVERED = (TMP, HOME, TESTBED, OUTBOX, OPEN, *map(PurePosixPath, ("/dev", "/proc", "/sys")))
-"""Where a container shows something of its own: what an image holds below cannot be seen."""
+"""Folders that a container covers with its own mounts: the image's content below is not visible."""
 
 FORK_SLACK = 16
-"""So far above the limit the kernel refuses to fork; it counts what it refuses, so the limit is named all the same."""
+"""Margin above the limit at which the kernel refuses to fork. The kernel counts refusals, so
+the limit is still named."""
 
 USER_TASKS = 16_384
-"""Far above the container's own limit: Podman's default is more than it may set everywhere."""
+"""Far above the container's own limit: Podman may not be allowed to set its default everywhere."""
 
 OOM_SCORE = 500
 MIB = 1 << 20
@@ -56,7 +57,7 @@ GONE_S = 30.0
 
 @dataclass(frozen=True, slots=True)
 class Container:
-    """A container that is held open, for one job."""
+    """A running container for one job."""
 
     client: Any
     id: str
@@ -65,14 +66,14 @@ class Container:
 
     @contextmanager
     def started(self, job: Job) -> Iterator[tuple[str, socket.socket]]:
-        """The job's process, waiting for a line on its socket; the id under which the engine knows it."""
+        """Yield the engine's id of the job's process, and its socket. The process waits for a line on it."""
         argv = ["/bin/sh", "-c", STARTER, *command(job)]
         process = self.client.exec_create(self.id, argv, stdin=True, user=self.user)["Id"]
         with _connection(self.client.exec_start(process, socket=True)) as stream:
             yield process, stream
 
     def exit_code(self, process: str) -> int | None:
-        """How the process ended; null where the engine does not say so in time."""
+        """Return the exit code of the process; None if the engine does not report it in time."""
         deadline = time.monotonic() + GONE_S
         while time.monotonic() < deadline:
             facts = self.client.exec_inspect(process)
@@ -84,7 +85,7 @@ class Container:
 
 @contextmanager
 def held_open(client: Any, image: str, job: Job, made: Scratch, cpus: float) -> Iterator[Container]:
-    """A container for `job`, gone at the end with all that runs in it."""
+    """Yield a running container for `job`; remove it at the end, with all its processes."""
     user = _user_for(job, made)
     mounts = _mounts(job, made, write_etc(made.etc, uid=int(user.partition(":")[0]), home=str(HOME)))
     found = client.create_container(
@@ -107,7 +108,7 @@ def held_open(client: Any, image: str, job: Job, made: Scratch, cpus: float) -> 
 
 
 def remove(client: Any, container: str) -> None:
-    """End it and wait until it is gone; one that is gone already, or going, will do."""
+    """Remove a container and wait until it is gone; succeeds if it is already gone."""
     import docker.errors
 
     deadline = time.monotonic() + GONE_S
@@ -125,7 +126,7 @@ def remove(client: Any, container: str) -> None:
 
 
 def _user_for(job: Job, made: Scratch) -> str:
-    """`uid:gid` inside: ours, or where we are root, one of its own that owns all it may write."""
+    """Return `uid:gid` inside: ours, or for root, a new user id that owns everything writable."""
     if os.geteuid() != 0:
         return f"{os.getuid()}:{os.getgid()}"
     uid = give_to_stranger((job.checkout, job.outbox, made.home, made.tmp))
@@ -133,7 +134,7 @@ def _user_for(job: Job, made: Scratch) -> str:
 
 
 def _limits(job: Job, cpus: float) -> dict[str, Any]:
-    """What the engine holds the container to. The memory of files counts as memory, hence the room for the disk."""
+    """Return the engine's limits. Files in memory count as memory, so memory includes the disk limit."""
     from docker.types import LogConfig, Ulimit
 
     limits = job.limits
@@ -160,7 +161,7 @@ def _limits(job: Job, cpus: float) -> dict[str, Any]:
 
 
 def kept(mount: Mount) -> bool:
-    """Whether it comes from the image and not from the host."""
+    """Whether the mount comes from the image instead of the host."""
     return bool(mount.content) and not any(mount.guest.is_relative_to(folder) for folder in COVERED)
 
 
@@ -173,19 +174,19 @@ def _mounts(job: Job, made: Scratch, etc: Iterable[Path]) -> list[Any]:
     shown += [(_stand_in(place, job, made), place, True) for place in _replaced(job)]
     shown += [(one.host, one.guest, not one.writable) for one in job.mounts if not kept(one)]
     for host, _, _ in shown:
-        if not host.exists():  # Podman would make it
+        if not host.exists():  # Podman would create it
             raise SandboxError(f"docker: {host} cannot be mounted: it is not there", hint="see `swt doctor`")
     return [Bind(str(guest), str(host), type="bind", read_only=fixed) for host, guest, fixed in shown]
 
 
 def _replaced(job: Job) -> tuple[PurePosixPath, ...]:
-    """Folders of the image in whose place ours are shown. A layer of ours below `CLOSED` has opened that already."""
+    """Return folders of the image that ours replace. A layer of ours below `CLOSED` has already opened that folder."""
     below = [mount for mount in job.mounts if mount.guest.is_relative_to(CLOSED)]
     return (OPEN, CLOSED) if below and not any(map(kept, below)) else (OPEN,)
 
 
 def _stand_in(place: PurePosixPath, job: Job, made: Scratch) -> Path:
-    """A folder that holds nothing but the points where the job's own folders go."""
+    """Return a folder that contains only the mount points of the job's own folders."""
     folder = made.root / f"in-place-of-{place.name}"
     folder.mkdir()
     for mount in (mount for mount in job.mounts if mount.guest.is_relative_to(place) and not kept(mount)):
@@ -200,7 +201,7 @@ def _stand_in(place: PurePosixPath, job: Job, made: Scratch) -> Path:
 
 @contextmanager
 def _connection(stream: Any) -> Iterator[socket.socket]:
-    """The socket below the SDK's wrappers of it, really closed at the end: each of them holds it open."""
+    """Yield the socket below the SDK's wrappers, and close it with all wrappers, since each keeps it open."""
     found = getattr(stream, "_sock", stream)
     assert isinstance(found, socket.socket)
     response = stream._response
@@ -213,7 +214,7 @@ def _connection(stream: Any) -> Iterator[socket.socket]:
 
 
 def orphans(client: Any) -> list[str]:
-    """Containers whose flows are gone."""
+    """Return containers whose flows are dead."""
     from tasks.adapters.sandbox.label import Label
 
     found = []

@@ -1,4 +1,4 @@
-"""Which engine, which base image, how much disk: settings, the connection, and errors in our own words."""
+"""Settings of the engine, base image and disk budget; the connection; conversion of errors."""
 
 from __future__ import annotations
 
@@ -15,35 +15,36 @@ DEFAULT_BASE = "python:{version}-slim-bookworm"
 DISK_GB = 40.0
 CPUS = 2.0
 TIMEOUT_S = 300
-"""For one answer of the engine: building a layer of a large environment takes a minute."""
+"""Time limit for one response of the engine: building a layer of a large environment takes a minute."""
 
 API_VERSION = "1.40"
-"""Of Docker 19.03: the oldest engine that is spoken to; Podman's service speaks it too."""
+"""API of Docker 19.03, the oldest supported engine; Podman's service supports it too."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DockerSettings:
-    """How containers are made."""
+    """Settings of containers."""
 
     base: str = DEFAULT_BASE
-    """Image that environments are put on; `{version}` becomes the environment's minor version of Python."""
+    """Base image of environments; `{version}` becomes the environment's minor version of Python."""
     disk_bytes: int = int(DISK_GB * 1e9)
-    """Our images together may take so much; beyond it the least recently used ones are removed."""
+    """Maximum size of our images together; beyond it, the least recently used are removed."""
     cpus: float = field(default_factory=lambda: min(CPUS, float(os.cpu_count() or 1)))
     """Processors that one container may use."""
     remote: str = ""
-    """`host:port/path` to pull our own images from before building them; empty to build."""
+    """`host:port/path` from which our images are pulled before building; empty to build only."""
     environ: Mapping[str, str] = field(default_factory=dict)
     """`DOCKER_HOST`, `DOCKER_TLS_VERIFY`, `DOCKER_CERT_PATH`."""
 
     @property
     def host(self) -> str:
-        """Where the engine is."""
+        """Address of the engine."""
         return self.environ.get("DOCKER_HOST") or "unix:///var/run/docker.sock"
 
 
 def docker_settings(environ: Mapping[str, str]) -> DockerSettings:
-    """Settings from `SWT_DOCKER_BASE`, `SWT_DOCKER_DISK_GB`, `SWT_DOCKER_CPUS`, `SWT_DOCKER_REGISTRY`, `DOCKER_*`."""
+    """Read settings from `SWT_DOCKER_BASE`, `SWT_DOCKER_DISK_GB`, `SWT_DOCKER_CPUS`,
+    `SWT_DOCKER_REGISTRY`, `DOCKER_*`."""
     defaults = DockerSettings()
     return DockerSettings(
         base=environ.get("SWT_DOCKER_BASE") or defaults.base,
@@ -56,9 +57,9 @@ def docker_settings(environ: Mapping[str, str]) -> DockerSettings:
 
 @contextmanager
 def connected(settings: DockerSettings) -> Iterator[Any]:
-    """A client of the engine's API, closed at the end. Whatever the engine refuses becomes a `SandboxError`.
+    """Yield a client of the engine's API. Converts every error of the engine to a `SandboxError`.
 
-    One for each run: its connections carry streams, and it is not made to be shared by threads.
+    Use one per run: its connections carry streams, and it is not thread-safe.
     """
     import docker
     import docker.errors
@@ -79,7 +80,7 @@ def connected(settings: DockerSettings) -> Iterator[Any]:
 
 
 def _knock(host: str) -> None:
-    """Whether somebody listens at a socket of this machine: the SDK neither says why not nor closes what it opened."""
+    """Raise `SandboxError` if nothing listens at a local socket. The SDK gives no reason and leaves its socket open."""
     if not host.startswith("unix://"):
         return
     with socket.socket(socket.AF_UNIX) as caller:

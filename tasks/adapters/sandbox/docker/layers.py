@@ -1,9 +1,9 @@
-"""Images of ours: one layer for each folder that never changes, on the layer below, on the base image.
+"""Our images: one layer per immutable folder, on the layer below, on the base image.
 
     python:3.9-slim-bookworm  ◄─ cpython-3.9.18  ◄─ environment-0f3a…    (one repository's instances mostly share it)
                                                ◄─ environment-77be…
 
-A layer holds a folder at its own path. It is made without a Dockerfile: an archive is put into a container that never
+A layer contains a folder at its own path. No Dockerfile is needed: an archive is put into a container that never
 starts, and the container is committed.
 """
 
@@ -48,13 +48,13 @@ class ImageName:
 
 
 def image_tag(name: ImageName) -> str:
-    """`remote/swt-layer:content-key`, what the engine knows it by; `parse_image_tag` is the inverse."""
+    """Return the engine's tag, `remote/swt-layer:content-key`; `parse_image_tag` is the inverse."""
     local = f"{REPOSITORY}:{name.content}-{name.key}"
     return f"{name.remote}/{local}" if name.remote else local
 
 
 def parse_image_tag(tag: str) -> ImageName | None:
-    """The name that `tag` is, if it is one of ours. Podman's `localhost/` is not part of it."""
+    """Parse a tag of ours; None for other tags. Ignores Podman's `localhost/`."""
     match = _TAG.fullmatch(tag.removeprefix("localhost/"))
     if match is None:
         return None
@@ -63,14 +63,14 @@ def parse_image_tag(tag: str) -> ImageName | None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ImageLayers:
-    """Makes images, and finds those that are there. Safe between threads and processes."""
+    """Creates images, and finds existing ones. Safe between threads and processes."""
 
     settings: DockerSettings
     locks: Path
-    """Folder of the lock under which an image is made."""
+    """Folder of the lock for creating an image."""
 
     def image(self, client: Any, job: Job) -> str:
-        """The digest of the image that holds every unchanging mount of the job, pulled or built unless it is there."""
+        """Return the digest of an image with every immutable mount of the job; pulls or builds missing layers."""
         image = self._base(client, job.python)
         for mount in job.mounts:
             if kept(mount):
@@ -91,7 +91,7 @@ class ImageLayers:
         )
 
     def _with(self, client: Any, parent: str, mount: Mount) -> str:
-        """The image with one more layer; where it is there already, it is marked as used just now."""
+        """Return the image with one more layer; marks an existing one as used."""
         name = ImageName(content=mount.content, key=content_key("layer", parent, str(mount.guest), mount.content))
         if image := _found(client, image_tag(name)):
             client.tag(image, REPOSITORY, tag=_after_colon(name))
@@ -124,7 +124,7 @@ def _found(client: Any, name: str) -> str | None:
 
 
 def _pull(client: Any, name: str) -> str:
-    """Have the engine fetch an image; its reason where it refuses, which may come before or amid what it says."""
+    """Pull an image; return the engine's error, which may come before or within its output; empty on success."""
     import docker.errors
 
     tag = None if ":" in name.rpartition("/")[2] or "@" in name else "latest"
@@ -136,7 +136,7 @@ def _pull(client: Any, name: str) -> str:
 
 
 def _build(client: Any, parent: str, mount: Mount, name: ImageName) -> str:
-    """A layer that holds the mount's folder, owned by root and readable by everybody."""
+    """Build a layer with the mount's folder, owned by root and readable by everybody."""
     labels = {RUN: str(Label.new())}
     made = client.create_container(parent, entrypoint=[HOLDER], command=[], labels=labels, network_disabled=True)["Id"]
     try:
@@ -152,7 +152,8 @@ def _build(client: Any, parent: str, mount: Mount, name: ImageName) -> str:
 
 @contextmanager
 def _archive(mount: Mount) -> Iterator[Any]:
-    """The folder as a tar stream of absolute places. Its parents are in it, so that everybody may enter them."""
+    """Yield the folder as a tar stream with absolute paths. It includes the parents, so that
+    everybody may enter them."""
     if mount.host != Path(mount.guest):
         raise SandboxError(f"{mount.host} cannot be kept in an image as {mount.guest}: it has to be its own path")
     path = mount.host.relative_to("/")

@@ -1,4 +1,4 @@
-"""The container sandbox: any engine of this machine that speaks Docker's API."""
+"""The container sandbox, for any engine on this machine with Docker's API."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Docker:
     """Runs each job in a container of its own (Docker 19.03 or newer, Podman 4 or newer)."""
 
     base: Path = field(default_factory=lambda: Path(tempfile.gettempdir()))
-    """Where the private folders of runs are made."""
+    """Folder for the private folders of runs."""
 
     settings: DockerSettings = field(default_factory=DockerSettings)
 
@@ -37,11 +37,11 @@ class Docker:
     def isolates(self) -> bool:
         return True
 
-    def overlays(self, bases: Path) -> bool:  # noqa: ARG002 - nothing is laid over anything
+    def overlays(self, bases: Path) -> bool:  # noqa: ARG002 - no overlays here
         return False
 
     def guest(self, job_path: Path, *, checkout: Path, outbox: Path) -> PurePosixPath:
-        """Below /testbed or /swt/out; `ValueError` if the path is in neither folder."""
+        """Return the path below /testbed or /swt/out. Raises `ValueError` if the path is in neither folder."""
         return guest_path(job_path, checkout=checkout, outbox=outbox)
 
     def run(self, job: Job) -> Finished:
@@ -54,7 +54,7 @@ class Docker:
                 folders.keep_plain_files(job.outbox)
 
     def sweep(self) -> int:
-        """Containers of dead flows, and their folders."""
+        """Remove containers of dead flows, and their folders; return their number."""
         with connected(self.settings) as client:
             left = orphans(client)
             for container in left:
@@ -62,7 +62,7 @@ class Docker:
         return len(left) + folders.sweep(self.base)
 
     def why_not(self) -> str:
-        """Runs it once for real: empty where it works, else the reason in one line."""
+        """Run a test job; return the reason for a failure in one line, empty if it works."""
         with tempfile.TemporaryDirectory(dir=self.base) as name:
             folder = Path(name)
             for part in ("checkout", "outbox"):

@@ -1,7 +1,7 @@
-"""One job in its container, followed to its end: output, time, and the limits that an engine does not name.
+"""Watches one job in its container to its end: output, time, and limits that an engine does not name.
 
-The engine's own limits are the walls; here they are looked at twenty times a second, so that what ended a job has a
-name, and the same job ends the same way as in the other sandboxes.
+The engine enforces its own limits. This module checks usage twenty times a second, so that the result names the limit.
+The same job thus ends the same way as in the other sandboxes.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ HEADER = 8
 
 TICK_S = 0.05
 SHARE = 20
-"""At most one part in so many of the time is spent on looking, but:"""
+"""Checks take at most one part in this many of the time, but:"""
 
 LONGEST_S = 1.0
-"""between two looks there is never more, however slow the machine: a fork bomb makes it slow."""
+"""checks are never further apart than this, even on a machine that a fork bomb slows down."""
 
 MIB = 1 << 20
 WALL = "wall"
@@ -36,25 +36,25 @@ OWN_TASKS = 2
 """The container's init and its holder."""
 
 START_S = 60.0
-"""How long the process may take to say that it is there."""
+"""Time limit for the start of the process."""
 
 STARTER = 'echo && read -r _ && exec "$0" "$@" 2>&1 </dev/null'
-"""What becomes the job: it says that it is there, waits for a line, and joins standard error to standard output."""
+"""Shell script that becomes the job: signals its start, waits for a line, and merges standard error into output."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ContainerEnd:
-    """What was seen of a job until it ended or had to be ended."""
+    """Observations of a job until it ended or was killed."""
 
     limit: str
-    """`wall`, `memory`, `processes`, `disk`, `files`; empty where it ended by itself."""
+    """`wall`, `memory`, `processes`, `disk`, `files`; empty if it ended by itself."""
     wall_s: float
     cpu_s: float
     log_truncated: bool
 
 
 class ContainerWatch:
-    """One job under way. `stream` is the socket of its output, which also tells it to begin."""
+    """One running job. `stream` is the socket of its output, which also starts it."""
 
     def __init__(self, job: Job, stream: socket.socket, cgroup: Cgroup, disk_roots: tuple[str, ...]) -> None:
         self.limits = job.limits
@@ -65,7 +65,7 @@ class ContainerWatch:
         self.disk = DiskMeter(disk_roots, job.limits.disk_mb * MIB)
 
     def run(self) -> ContainerEnd:
-        """Let it begin, and follow it until its output ends or a limit is passed."""
+        """Start the job, and watch it until its output ends or a limit is exceeded."""
         try:
             self._await_starter()
             own_cpu_s = self.cgroup.cpu_s()
@@ -84,11 +84,11 @@ class ContainerWatch:
             self.log.close()
 
     def late_limit(self, code: int) -> str:
-        """A job that failed by itself may have failed because the disk was full for it."""
+        """Return `disk` or `files` if a failed job may have failed for that limit; else empty."""
         return DISK if code == -signal.SIGXFSZ else self.disk.passed(())
 
     def _await_starter(self) -> None:
-        """Raises `SandboxError` with what the engine said where the process could not be started."""
+        """Wait for the process. Raises `SandboxError` with the engine's message if it could not start."""
         self.stream.settimeout(START_S)
         said = b""
         while data := self.stream.recv(CHUNK):
@@ -105,7 +105,7 @@ class ContainerWatch:
         return ""
 
     def _copy(self) -> bool:
-        """Wait for output or the next look; copy what there is; false once there will be no more."""
+        """Wait for output or the next check; copy the output; return False at its end."""
         last = self.began + self.limits.wall_s
         pause = max(0.0, min(self.due, last) - time.monotonic())
         if not select.select([self.stream], [], [], pause)[0]:
@@ -138,7 +138,7 @@ class ContainerWatch:
         return self.disk.over(pids)
 
     def _kernel_limit(self) -> str:
-        """What the kernel itself had to refuse: a job can be faster than a look."""
+        """Return the limit at which the kernel refused something: a job can exceed it between two checks."""
         if self.cgroup.oom_kills():
             return "memory"
         return "processes" if self.cgroup.refused_forks() else ""
@@ -153,7 +153,7 @@ def _tasks(pids: list[int]) -> int:
 
 
 class Frames:
-    """Splits the output stream of a container into what its process wrote; pieces may have any size.
+    """Splits the output stream of a container into the data of its process; pieces may have any size.
 
     Each frame has a header of eight bytes (Docker's API, "Attach to a container").
     """
@@ -161,10 +161,10 @@ class Frames:
     def __init__(self) -> None:
         self._header = b""
         self._due = 0
-        """Bytes of the frame under way that have not come yet."""
+        """Missing bytes of the current frame."""
 
     def feed(self, data: bytes) -> Iterator[bytes]:
-        """The payload in `data`, piece by piece."""
+        """Yield the payload in `data` in pieces."""
         while data:
             if not self._due:
                 missing = HEADER - len(self._header)

@@ -1,1 +1,1 @@
-"""Parquet files on a disk or an object store, and their schemas."""
+"""Parquet files on a local disk or in an object store, and their schemas."""

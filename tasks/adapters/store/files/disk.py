@@ -1,7 +1,7 @@
-"""Files under one root, local or in an object store; a file appears whole or not at all.
+"""Reads and writes files under one root, local or in an object store; each write is atomic.
 
-Local files are written to a temporary name, synced and renamed. Object stores publish an object when its upload is
-complete, so there the upload itself is the rename. Paths are relative to the root, with `/`.
+Local files are written to a temporary name, synced and renamed. Object stores publish an object when its upload
+completes, so the upload replaces the rename. Paths are relative to the root and use `/`.
 """
 
 from __future__ import annotations
@@ -28,20 +28,20 @@ from tasks.adapters.store.files.address import secrets_of, shown, without
 from tasks.domain.errors import BadInput, StoreAway, StoreError
 
 LOCK = ".lock"
-"""Between writers and who deletes."""
+"""Lock between writers (shared) and deletion (exclusive)."""
 TEMPORARY = ".tmp"
-"""Suffix of files that are not finished. Globs for `*.parquet` match dotfiles, so the suffix is what keeps them out."""
+"""Suffix of unfinished files. Globs for `*.parquet` match dotfiles, so only the suffix excludes them."""
 
 S3_TRIES = 12
-"""Of one request: their breaks double up to a minute, so a server that is restarted is waited for a minute or two. Two
-seconds, as it is otherwise, lost replies that were paid."""
+"""Attempts per request. The waits double up to a minute, so a restarting server gets one to two minutes. With the
+default of two seconds, replies that were already paid for were lost."""
 AWAY = "AWS Error"
-"""In the words of pyarrow for an S3 server that refuses or fails."""
+"""Part of pyarrow's message for an S3 server that refuses or fails."""
 CUT_OFF = "Failed to flush response stream"
-"""In its words for an answer that is longer than what was asked for, as the one of a server that fails is where a few
-bytes were: pyarrow 26 does not ask again then."""
+"""Part of pyarrow's message for a response longer than the requested range, such as the error page of a failing server.
+pyarrow 26 does not retry then."""
 AT_ONCE = 1 << 20
-"""Bytes of a file that is had by one request, whatever is asked of it."""
+"""Largest file size in bytes that is read by one request, whatever range is needed."""
 
 
 again_where_cut_off = tenacity.retry(
@@ -53,15 +53,15 @@ again_where_cut_off = tenacity.retry(
 
 
 class Entry(NamedTuple):
-    """One file. A command makes tens of thousands of these, and compares them: a dataclass took three times as long."""
+    """One file. A command creates and compares tens of thousands: a dataclass took three times as long."""
 
     path: str
     """Relative to the root."""
     size: int
     modified: float
-    """Seconds since the epoch."""
+    """Modification time, seconds since the epoch."""
     changed: float = 0.0
-    """The same for what nobody can set: any change to the file or its name. Zero where there is no such time."""
+    """Inode change time, seconds since the epoch: any change of file or name, not settable. 0 if not available."""
     inode: int = 0
 
     @property
@@ -74,47 +74,47 @@ class Entry(NamedTuple):
 
 
 class Disk(Protocol):
-    """What the store needs of a place for files."""
+    """The file operations that the store needs."""
 
     @property
     def url(self) -> str:
-        """What DuckDB calls the root: an absolute path or a URL."""
+        """The root as DuckDB names it: an absolute path or a URL."""
         ...
 
     def write(self, path: str, data: bytes) -> None: ...
 
     def read(self, path: str) -> bytes:
-        """`FileNotFoundError` where there is no such file."""
+        """Return the content. Raises `FileNotFoundError` if the file does not exist."""
         ...
 
     def size(self, path: str) -> int | None:
-        """Bytes; null where there is no such file."""
+        """Return the size in bytes; None if the file does not exist."""
         ...
 
     def files(self, folder: str) -> list[Entry]:
-        """Every file at any depth, sorted by path; empty for a folder that is not there."""
+        """Return every file at any depth, sorted by path; empty for a missing folder."""
         ...
 
     def paths(self, folder: str) -> tuple[str, ...]:
-        """The paths of `files`, and nothing else of them: a quarter of the time where each file has to be asked."""
+        """Return only the paths of `files`. A quarter of the time if each file needs a stat call."""
         ...
 
     def rename(self, path: str, to: str) -> None: ...
 
     def delete(self, path: str) -> None:
-        """No error where the file is gone already."""
+        """Delete a file; no error if it does not exist."""
         ...
 
     def source(self, path: str) -> AbstractContextManager[pa.NativeFile]:
-        """Open for reading at any position."""
+        """Open a file for random reads."""
         ...
 
     def create(self, path: str) -> Any:
-        """A context that gives a writable file; it is published when the context ends without an error."""
+        """Yield a writable file, which is published if the context ends without an error."""
         ...
 
     def lock(self, *, exclusive: bool, name: str = LOCK) -> Any:
-        """A context. Any number may hold it shared; nobody else when exclusive. Advisory, between processes."""
+        """Hold a lock, shared by any number of holders or exclusive. Advisory, between processes."""
         ...
 
 
@@ -182,7 +182,7 @@ class LocalDisk:
         self._make_root()
         with (self.root / name).open("ab") as handle:
             fcntl.flock(handle, fcntl.LOCK_EX if exclusive else fcntl.LOCK_SH)
-            with _lease(self, name, exclusive=exclusive):  # a shared folder's locks may be of one machine each
+            with _lease(self, name, exclusive=exclusive):  # flock on a shared folder may only work per machine
                 yield
 
     def _make_root(self) -> None:
@@ -195,7 +195,7 @@ class LocalDisk:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ObjectDisk:
-    """An object store, or any other file system of pyarrow. Its locks are leases; without any it has none."""
+    """An object store, or any other file system of pyarrow. Its locks are leases; without leases it has no locks."""
 
     system: arrow_fs.FileSystem
     base: str
@@ -241,14 +241,14 @@ class ObjectDisk:
         with self.open(path) as source:
             try:
                 yield source
-            except OSError as error:  # of reading it, or of what is in it
+            except OSError as error:  # raised by reading, or by the caller's parsing
                 if AWAY not in str(error):
                     raise
                 raise away(f"{self.url}/{path}", error) from error
 
     @again_where_cut_off
     def open(self, path: str) -> pa.NativeFile:
-        """A small file is here as a whole then: a footer alone is three requests."""
+        """Open a file. Small files are read completely: reading a footer alone takes three requests."""
         with self._answers(path):
             file = self.system.open_input_file(self._at(path))
             if file.size() > AT_ONCE:
@@ -270,7 +270,7 @@ class ObjectDisk:
 
     @contextmanager
     def _answers(self, path: str) -> Iterator[None]:
-        """`StoreAway` where it does not, or refuses; what is not there stays a `FileNotFoundError`."""
+        """Raise `StoreAway` if the object store fails or refuses; a missing file stays a `FileNotFoundError`."""
         try:
             yield
         except FileNotFoundError:
@@ -280,22 +280,22 @@ class ObjectDisk:
 
 
 def away(what: str, error: Exception) -> StoreAway:
-    """Of an object store, whoever asked it."""
+    """Return the error for an object store that fails or refuses."""
     (said,) = [line for line in str(error).splitlines() if AWAY in line][-1:] or [str(error).partition("\n")[0]]
     hint = "look whether the server of SWT_STORE answers and its keys are allowed to do that; the same command goes on"
     return StoreAway(f"{what} is not to be had: {said}", hint=hint)
 
 
 _OPENED: dict[str, ObjectDisk] = {}
-"""By URL."""
+"""Opened object stores by URL."""
 
 
 def open_disk(root: str) -> Disk:
-    """A path, a `file://` URL, or any URL that pyarrow knows (`s3://bucket/prefix`, `gs://…`)."""
+    """Open a path, a `file://` URL, or any URL that pyarrow supports (`s3://bucket/prefix`, `gs://…`)."""
     if "://" not in root:
         return LocalDisk(Path(root).absolute())
     if known := opened(root):
-        return known  # by its bare URL, which has lost endpoint, region and keys
+        return known  # the bare URL has no endpoint, region and keys
     try:
         system, base = arrow_fs.FileSystem.from_uri(root)
     except (ValueError, OSError) as error:
@@ -308,10 +308,11 @@ def open_disk(root: str) -> Disk:
 
 
 def _patient(system: arrow_fs.FileSystem) -> arrow_fs.FileSystem:
-    """The same place, with `S3_TRIES`, and small files put by one request, not three: a URL has no words for that.
+    """Return the same file system with `S3_TRIES` attempts and single-request uploads of small files, not three
+    requests.
 
-    Not by `AwsStandardS3RetryStrategy`: pyarrow 26 never gives back what its retries take from their quota, so after a
-    hundred failed requests in the life of a process none was tried again.
+    A URL cannot express these options. `AwsStandardS3RetryStrategy` does not work: pyarrow 26 never refills its retry
+    quota, so after a hundred failed requests in a process it stopped retrying.
     """
     if not isinstance(system, arrow_fs.S3FileSystem):
         return system
@@ -321,12 +322,12 @@ def _patient(system: arrow_fs.FileSystem) -> arrow_fs.FileSystem:
 
 
 def opened(url: str) -> ObjectDisk | None:
-    """The object store that this process opened under a URL without keys and options; null where it opened none."""
+    """Return the object store that this process opened under a URL without keys and options; None if there is none."""
     return _OPENED.get(url)
 
 
 def _remembered(disk: ObjectDisk) -> ObjectDisk:
-    """What is kept of a store in memory, and the views over it, know it by its bare URL: it may mean one only."""
+    """Register a store under its bare URL. Caches and views use this URL, so it must name only one store."""
     known = _OPENED.setdefault(disk.url, disk)
     if not known.system.equals(disk.system):
         hint = "use one process for each: their endpoint, region or keys differ"
@@ -335,12 +336,13 @@ def _remembered(disk: ObjectDisk) -> ObjectDisk:
 
 
 def place_in_leases(disk: Disk) -> str:
-    """What machines that share a store call it when they claim something; empty where this machine works alone."""
+    """Return the scope of leases for a store that machines share; empty if this machine works alone."""
     return scope_of(disk.root) if isinstance(disk, LocalDisk) else disk.url if session() else ""
 
 
 def _lease(disk: Disk, name: str, *, exclusive: bool) -> AbstractContextManager[None]:
-    """The lease beside an exclusive lock. `LOCK` needs none: machines that work together replace no file (store.py)."""
+    """Hold the lease next to an exclusive lock. `LOCK` needs none: cooperating machines never replace a file
+    (store.py)."""
     return hold_lease(f"{place_in_leases(disk)}/{name}") if exclusive and name != LOCK else nullcontext()
 
 

@@ -1,8 +1,8 @@
-"""DuckDB connections of the project: in UTC, and with no download of extensions.
+"""Opens DuckDB connections: UTC, no download of extensions, object stores through pyarrow.
 
-An object store is read by the same pyarrow file system that writes it, handed to DuckDB through fsspec. DuckDB's own
-`httpfs` would have to be downloaded (there is no wheel of it for DuckDB 2.0) and told endpoint, region and keys again.
-Ranges are read, so columns and row groups that a question does not need stay where they are.
+DuckDB reads an object store through fsspec, by the same pyarrow file system that writes it. DuckDB's own `httpfs` would
+need a download (it has no wheel for DuckDB 2.0) and its own endpoint, region and keys. Reads are by range, so columns
+and row groups that a query does not need are not transferred.
 """
 
 from __future__ import annotations
@@ -28,14 +28,17 @@ SETTINGS: dict[str, str | bool | int | float | list[str]] = {
     "memory_limit": "1GB",
     "temp_directory": f"{tempfile.gettempdir()}/swt-duckdb",
 }
-"""What does not fit into the memory goes to the temporary folder: without a limit DuckDB takes four fifths of the
-machine's, and a question beside test runs would starve them. No question needs more (benchmarks/questions.py)."""
+"""DuckDB writes data beyond the memory limit to the temporary folder.
+
+Without a limit DuckDB takes four fifths of the machine's memory, which starves parallel test runs. No query needs more
+than this (benchmarks/questions.py).
+"""
 _ONE_AT_A_TIME = threading.Lock()
 
 
 @contextmanager
 def connected(database: Path | None = None, *, store: str = "") -> Iterator[duckdb.DuckDBPyConnection]:
-    """A connection in memory, or one to a database file that it cannot change. With a store's URL it reads that."""
+    """Yield an in-memory connection, or a read-only one to a database file. With a store URL it can read that store."""
     with duckdb.connect(database or ":memory:", read_only=database is not None, config=SETTINGS) as connection:
         settle(connection)
         connection.execute("SET parquet_metadata_cache = true")  # each file is opened once per view
@@ -45,11 +48,11 @@ def connected(database: Path | None = None, *, store: str = "") -> Iterator[duck
 
 @contextmanager
 def for_one_question(store: str) -> Iterator[duckdb.DuckDBPyConnection]:
-    """A connection for one question over files; it may register tables, and is to create nothing that stays.
+    """Yield a connection for one query over files. It may register tables, but must not create persistent objects.
 
-    All of a process share one database in memory: making one takes twenty times as long as connecting to it. So it
-    remembers nothing of a file: whether a file is still the same it tells by a time that two writes may share.
-    An object store has a database of its own each time: two of them may have the same scheme.
+    All connections of a process share one in-memory database: creating one takes twenty times as long as connecting.
+    The shared database must cache nothing about a file: DuckDB detects changes by a timestamp, which two writes may
+    share. For an object store, each call creates a database: two stores may have the same scheme.
     """
     with _ONE_AT_A_TIME:
         connection = duckdb.connect(":memory:", config=SETTINGS) if "://" in store else _shared().cursor()
@@ -79,11 +82,11 @@ def as_fsspec(disk: ObjectDisk) -> Any:
 
     class Reached(ArrowFSWrapper):  # type: ignore[misc]
         protocol = disk.url.partition("://")[0]
-        cachable = False  # fsspec would give the one of an earlier store
+        cachable = False  # fsspec would return the instance of an earlier store
 
         @classmethod
         def _strip_protocol(cls, path: str) -> str:
-            return path.partition("://")[2] or path  # its own reading takes the bucket of most schemes for a host
+            return path.partition("://")[2] or path  # fsspec's own parser takes the bucket of most schemes for a host
 
         def _open(self, path: str, *_: Any, **__: Any) -> PlaceOfEachThread:
             return PlaceOfEachThread(disk.open(path.removeprefix(f"{disk.base}/")))
@@ -92,10 +95,10 @@ def as_fsspec(disk: ObjectDisk) -> Any:
 
 
 class PlaceOfEachThread(RawIOBase):
-    """A file to read in which each thread has a place of its own.
+    """A readable file with one position per thread.
 
-    DuckDB seeks and then reads, on several threads at once: with one place for all a thread is given what another one
-    asked for (fsspec's `ArrowFile`, DuckDB 2.0).
+    DuckDB calls seek and then read on several threads at once. With one shared position, a thread gets the data that
+    another thread requested (fsspec's `ArrowFile`, DuckDB 2.0).
     """
 
     def __init__(self, file: pa.NativeFile) -> None:
@@ -132,6 +135,6 @@ class PlaceOfEachThread(RawIOBase):
 
 
 def settle(connection: duckdb.DuckDBPyConnection) -> None:
-    """What cannot be set when a connection is made."""
+    """Apply the settings that cannot be passed when a connection opens."""
     connection.execute("SET TimeZone = 'UTC'")
-    connection.execute("SET enable_progress_bar = false")  # an answer may be piped
+    connection.execute("SET enable_progress_bar = false")  # results may be piped

@@ -1,4 +1,4 @@
-"""Parquet files of the store: their bytes, their stamps, and whether they can be read."""
+"""Encodes Parquet files of the store, stamps each write, and checks whether a file can be read."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from tasks.adapters.store.files.schema import arrow_schema, columns
 from tasks.domain.table import table_name
 
 SOURCES = b"swt.sources"
-"""Metadata of a pack: JSON list of the paths that it replaces."""
+"""Metadata key of a pack: JSON list of the paths and stamps of the files that it replaces."""
 
 STAMP = b"swt.part"
-"""Metadata of every data file: tells two writes to one path apart."""
+"""Metadata key of every data file: distinguishes two writes to one path."""
 
 MAGIC = b"PAR1"
 WRITING: dict[str, Any] = {"compression": "zstd", "write_page_checksum": True}
@@ -28,19 +28,19 @@ WRITING: dict[str, Any] = {"compression": "zstd", "write_page_checksum": True}
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A file as a pack saw it: the path alone would also match a later write under the same name."""
+    """A file that a pack merged. The path alone would also match a later write under the same name."""
 
     path: str
     stamp: str
 
 
 def stored_schema(row_type: type[Any]) -> pa.Schema:
-    """The schema of a table's files: the domain's columns and the hidden part."""
+    """Return the schema of a table's files: the domain's columns and the hidden part column."""
     return arrow_schema(row_type).append(pa.field(PART, pa.string()))
 
 
 def stamped(table: pa.Table, part: str) -> pa.Table:
-    """`table` with the hidden column, and without descriptions: they would double the size of a small file."""
+    """Add the hidden part column and remove descriptions, which would double the size of a small file."""
     hidden = pa.array([part] * table.num_rows, pa.string())
     fields = [field.remove_metadata() for field in table.schema] + [pa.field(PART, pa.string())]
     schema = pa.schema(fields, metadata={STAMP: part.encode()})
@@ -54,7 +54,7 @@ def parquet_bytes(table: pa.Table) -> bytes:
 
 
 def content_hash(tables: Sequence[pa.Table]) -> str:
-    """16 hexadecimal digits that are equal for equal rows."""
+    """Return 16 hexadecimal digits that are equal for equal rows."""
     digest = hashlib.sha256()
     for table in tables:
         sink = pa.BufferOutputStream()
@@ -65,44 +65,46 @@ def content_hash(tables: Sequence[pa.Table]) -> str:
 
 
 def metadata(disk: Disk, path: str) -> pq.FileMetaData:
-    """The footer. `ArrowInvalid` or `OSError` where the file is torn."""
+    """Return the footer. Raises `ArrowInvalid` or `OSError` if the file is torn."""
     with disk.source(path) as source:
         return pq.read_metadata(source)
 
 
 def stamp_of(disk: Disk, path: str) -> str:
-    """What the writer stamped the file with; empty for a foreign file."""
+    """Return the stamp of a file; empty if this project did not write it."""
     return str((metadata(disk, path).metadata or {}).get(STAMP, b"").decode())
 
 
 def sources_of(disk: Disk, path: str) -> tuple[Source, ...]:
-    """The files that a pack replaces."""
+    """Return the files that a pack replaces."""
     found = (metadata(disk, path).metadata or {}).get(SOURCES, b"[]")
     return tuple(Source(*pair) for pair in json.loads(found))
 
 
 def is_seed(entry: Entry) -> bool:
-    """Whether the file only holds a table's schema."""
+    """Whether the file holds only a table's schema."""
     return f"/{SCHEMA_FOLDER}/" in entry.path
 
 
 def data_files(disk: Disk, row_type: type[Any]) -> list[Entry]:
-    """The Parquet files of a table, without its seed."""
+    """Return the Parquet files of a table, without its seed."""
     found = disk.files(table_name(row_type))
     return [entry for entry in found if entry.path.endswith(".parquet") and not is_seed(entry)]
 
 
 def complaint(disk: Disk, path: str, row_type: type[Any], *, pages: bool = False) -> str:
-    """Why the file cannot be part of the table; empty where it can. Reads only both ends of a good file, or, with
-    `pages`, all of it against its checksums."""
+    """Return why the file cannot belong to the table; empty if it can.
+
+    Reads only both ends of a good file; with `pages`, all of it, and verifies the checksums.
+    """
     return _what_is_wrong(disk, path, lambda source: _complaint(source, row_type, pages=pages))
 
 
 def _what_is_wrong(disk: Disk, path: str, look: Callable[[pa.NativeFile], str]) -> str:
-    """What `look` finds wrong with a file, or the error that it ends in; empty where the file is not there any more.
+    """Return the problem that `look` finds or the error that it raises; empty if the file no longer exists.
 
-    One that seems to be bad is read as a whole, and judged by these bytes: what the disk or server failed to give says
-    nothing of it (`OSError`).
+    A file that seems bad is read completely and checked again in memory. A failing disk or server therefore raises
+    `OSError` and is not reported as a bad file.
     """
     try:
         try:

@@ -1,4 +1,4 @@
-"""Which commit and version of this project writes rows, and which version of its code."""
+"""Returns the commit and version of this project that writes rows, and the version of its code."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ PROJECT = Path(__file__).resolve().parents[4]
 
 
 def provenance(started_at: datetime, finished_at: datetime, config: Any) -> Provenance:
-    """Provenance of rows written by this process; `config` is anything that JSON can hold. Both times are aware."""
+    """Return the provenance of rows that this process writes. `config` must be
+    JSON-serializable; both times are aware."""
     return Provenance(
         project_commit=project_commit(),
         project_dirty=project_dirty(),
@@ -29,19 +30,19 @@ def provenance(started_at: datetime, finished_at: datetime, config: Any) -> Prov
 
 @cache
 def project_commit() -> str:
-    """40 hexadecimal digits; empty outside a git checkout of the project."""
+    """Return the commit, 40 hexadecimal digits; empty outside a git checkout of the project."""
     return _git("rev-parse", "HEAD") if (PROJECT / ".git").exists() else ""
 
 
 @cache
 def project_dirty() -> bool:
-    """Whether tracked files differed from that commit when this process first asked."""
+    """Whether tracked files differed from the commit at the first call in this process."""
     return bool(project_commit()) and bool(_git("status", "--porcelain", "--untracked-files=no"))
 
 
 @cache
 def project_version() -> str:
-    """Version of the installed distribution; empty where it is not installed."""
+    """Return the version of the installed distribution; empty if it is not installed."""
     try:
         return version("rolling-swt-bench")
     except PackageNotFoundError:
@@ -50,14 +51,14 @@ def project_version() -> str:
 
 @cache
 def version_of(*packages: str) -> str:
-    """Content key of the Python files of packages (`tasks.evaluate`), with those below them."""
+    """Return a content key of all Python files below the packages (such as `tasks.evaluate`)."""
     folders = [PROJECT.joinpath(*package.split(".")) for package in packages]
     found = sorted(file for folder in folders for file in folder.rglob("*.py"))
     return content_key("sources", [[str(file.relative_to(PROJECT)), file.read_text("utf-8")] for file in found])
 
 
 def _git(*arguments: str) -> str:
-    """Standard output of git in the project's folder; empty where git fails or is not there."""
+    """Return the standard output of git in the project folder; empty if git fails or is missing."""
     argv = ["git", "-C", str(PROJECT), *arguments]
     try:
         done = subprocess.run(argv, capture_output=True, text=True, check=False, timeout=30)

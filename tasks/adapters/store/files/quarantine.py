@@ -1,4 +1,4 @@
-"""Moving aside what is not a file of its table, so that one bad file never stops the others from being read."""
+"""Renames files that cannot be read, so that one bad file does not block reading the others."""
 
 from __future__ import annotations
 
@@ -19,23 +19,25 @@ from tasks.domain.tables import TABLES
 TORN = ".torn"
 """Suffix of quarantined files. They are never deleted."""
 LOOKED = ".looked"
-"""When all files were last looked at, and against which tables. A file that has not changed since is no other now."""
+"""Note with the time of the last full check and a digest of the table declarations. A file unchanged since that time
+needs no new check."""
 CLOCKS_S = 60.0
-"""So far the clocks of several writers may be apart: younger files are looked at again."""
+"""Maximum clock difference between writers, in seconds: younger files are checked again."""
 ENOUGH = 20
-"""So many new files are worth another note."""
+"""Number of new files that justifies a new note."""
 READERS = 8
-"""Files that are looked at at a time."""
+"""Number of files checked in parallel."""
 UNREADABLE = ("torn", "foreign")
 """Kinds of problems that keep rows from being read."""
 
 
 @dataclass(frozen=True, slots=True, order=True)
 class Problem:
-    """Something that is wrong in the store."""
+    """A problem of the store."""
 
     kind: str
-    """`torn`, `foreign`, `stray`, `leftover`, `quarantined`, `orphan`, `incomplete`, `missing-log`, `torn-log`."""
+    """`torn`, `foreign`, `stray`, `leftover`, `quarantined`, `orphan`, `incomplete`, `missing-log`, `torn-log`,
+    `stale` or `misjudged`."""
     where: str
     """Path below the root, or `<table> <key>`."""
     detail: str
@@ -45,41 +47,43 @@ File = tuple[type[Any], Entry]
 
 
 def listed(disk: Disk) -> list[File]:
-    """Everything in the folders of the tables."""
+    """Return every file in the folders of the tables."""
     with ThreadPoolExecutor(READERS) as pool:
         found = zip(TABLES, pool.map(disk.files, map(table_name, TABLES)), strict=True)
         return [(row_type, entry) for row_type, entries in found for entry in entries]
 
 
 def complaints(disk: Disk, files: Iterable[File], *, pages: bool = False) -> tuple[Problem, ...]:
-    """Parquet files that cannot be part of their tables, judged by their magic and footer; with `pages`, also those of
-    which a page does not have its checksum."""
+    """Return the Parquet files that cannot belong to their table, by magic number and footer.
+
+    With `pages`, also verifies the checksum of every page.
+    """
 
     def said(file: File) -> str:
         row_type, entry = file
         return complaint(disk, entry.path, row_type, pages=pages)
 
     looked_at = [file for file in files if file[1].path.endswith(".parquet")]
-    with ThreadPoolExecutor(READERS) as pool:  # in an object store, nearly all of the time is spent waiting
+    with ThreadPoolExecutor(READERS) as pool:  # in an object store, nearly all time is waiting
         texts = zip(looked_at, pool.map(said, looked_at), strict=True)
         return tuple(_problem(entry.path, text) for (_, entry), text in texts if text)
 
 
 def quarantine(disk: Disk) -> tuple[Problem, ...]:
-    """Rename such files to `*.torn`; what was renamed."""
+    """Rename unreadable files to `*.torn`; return the problems of the renamed files."""
     return _aside(disk, complaints(disk, listed(disk)))
 
 
 def quarantine_new(disk: Disk) -> tuple[Problem, ...]:
-    """`quarantine` for files that have changed since it was last done: 1,300 footers take half a CPU second.
+    """`quarantine` for files that changed since the last check: 1,300 footers take half a CPU second.
 
-    Where a file system does not tell when a file was changed, all are looked at.
+    If a file system reports no change time, checks all files.
     """
     begun, since = time.time(), _looked_at(disk)
     young = [file for file in listed(disk) if not file[1].changed or file[1].changed >= since]
     moved = _aside(disk, complaints(disk, young))
     if len(young) > ENOUGH:
-        with suppress(OSError):  # a store that cannot be written is looked at as a whole
+        with suppress(OSError):  # a read-only store is checked completely each time
             disk.write(LOOKED, json.dumps({"tables": version_of("tasks.domain"), "at": begun - CLOCKS_S}).encode())
     return moved
 
@@ -90,7 +94,7 @@ def _aside(disk: Disk, found: tuple[Problem, ...]) -> tuple[Problem, ...]:
 
 
 def _looked_at(disk: Disk) -> float:
-    """Seconds since the epoch; 0 where nobody has looked with the tables of now."""
+    """Return the time of the last full check in seconds since the epoch; 0 without one for the current tables."""
     try:
         note = json.loads(disk.read(LOOKED))
         return float(note["at"]) if note["tables"] == version_of("tasks.domain") else 0.0
@@ -99,7 +103,7 @@ def _looked_at(disk: Disk) -> float:
 
 
 def _move_aside(disk: Disk, path: str, kinds: dict[str, type[Any]]) -> bool:
-    """Whether the file was still bad when nobody could write it."""
+    """Move a file aside if it is still bad under the exclusive lock; return whether it was moved."""
     with disk.lock(exclusive=True):
         if not complaint(disk, path, kinds[path.partition("/")[0]]):
             return False

@@ -1,4 +1,4 @@
-"""Arrow schemas from domain dataclasses, and rows to Arrow tables and back.
+"""Derives Arrow schemas from domain dataclasses; converts rows to Arrow tables and back.
 
 | in the dataclass            | in Arrow                     |
 | --------------------------- | ---------------------------- |
@@ -33,12 +33,12 @@ from tasks.domain.syntax import syntax_tree
 Row = TypeVar("Row")
 Convert = Callable[[Any], Any]
 DESCRIPTION = b"description"
-"""Key of the metadata of a schema and its fields that holds the docstring."""
+"""Metadata key of a schema and its fields that holds the docstring."""
 
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """One field of a dataclass as a column."""
+    """One dataclass field as a column."""
 
     name: str
     arrow: pa.DataType
@@ -46,16 +46,18 @@ class Column:
     encode: Convert
     decode: Convert
     default: Any
-    """What an older file without the column means; `MISSING` where it cannot be told."""
+    """Value for rows of older files without the column; `MISSING` if there is none."""
     hint: Any
-    """The field's type, resolved."""
+    """Resolved type of the field."""
     owner: type[Any]
     """The dataclass."""
 
     @property
     def text(self) -> str:
-        """The docstring below the field, else what its type says. Read when it is asked for: source takes 5 ms a table,
-        and who only reads rows needs none."""
+        """The docstring below the field, else that of its type.
+
+        Computed on access: reading the source takes 5 ms per table, and readers of rows do not need it.
+        """
         return _texts(cast(Hashable, self.owner)).get(self.name, "") or _kind_text(self.hint)
 
     @property
@@ -64,7 +66,8 @@ class Column:
 
 
 def columns(row_type: type[Any]) -> tuple[Column, ...]:
-    """The columns of a dataclass, in the order of its fields. `TypeError` for a type that is not in the table above."""
+    """Return the columns of a dataclass in field order. Raises `TypeError` for a type that is
+    not in the table above."""
     return _columns(cast(Hashable, row_type))
 
 
@@ -75,7 +78,7 @@ def _columns(row_type: Any) -> tuple[Column, ...]:
 
 
 def arrow_schema(row_type: type[Any]) -> pa.Schema:
-    """The schema of a table, with the docstrings of the class and of its fields as `description` metadata."""
+    """Return the schema of a table, with the docstrings of the class and its fields as `description` metadata."""
     return _arrow_schema(cast(Hashable, row_type))
 
 
@@ -86,15 +89,16 @@ def _arrow_schema(row_type: Any) -> pa.Schema:
 
 
 def to_arrow(rows: Sequence[Any], row_type: type[Any]) -> pa.Table:
-    """`rows` as a table with exactly the columns of `row_type`. `BadInput` names the field that cannot be stored."""
+    """Return `rows` as a table with exactly the columns of `row_type`. Raises `BadInput` for a
+    value it cannot store."""
     arrays = [_array(rows, column, row_type) for column in columns(row_type)]
     return pa.Table.from_arrays(arrays, schema=arrow_schema(row_type))
 
 
 def from_arrow(table: pa.Table, row_type: type[Row]) -> tuple[Row, ...]:
-    """The rows of a table. Columns that `row_type` does not know are left out.
+    """Return the rows of a table. Ignores columns that `row_type` does not have.
 
-    A missing or null value is the field's default, or null where the field may be; else `StoreError`.
+    A missing or null value becomes the field's default, or None for a nullable field; otherwise raises `StoreError`.
     """
     wanted = columns(row_type)
     values = [_values(table, column, row_type) for column in wanted]
@@ -108,7 +112,7 @@ def _texts(row_type: Any) -> dict[str, str]:
 
 
 def _field_texts(row_type: type[Any]) -> dict[str, str]:
-    """Field name → the docstring below it, read from the source of the class."""
+    """Return the docstring below each field, read from the source of the class."""
     body = _classes(sys.modules[row_type.__module__])[row_type.__qualname__]
     texts: dict[str, str] = {}
     for node, after in pairwise(body.body):
@@ -118,7 +122,7 @@ def _field_texts(row_type: type[Any]) -> dict[str, str]:
 
 
 def _kind_text(hint: Any) -> str:
-    """What a field's type says where the field says nothing: the docstring of its NewType, or of its enum."""
+    """Return the docstring of a field's NewType or enum, for fields without their own docstring."""
     for kind in (hint, *get_args(hint)):
         if isinstance(kind, NewType):
             return _texts_below(sys.modules[kind.__module__]).get(kind.__name__, "")
@@ -134,9 +138,9 @@ def _tree(module: types.ModuleType) -> ast.Module:
 
 @cache
 def _classes(module: types.ModuleType) -> dict[str, ast.ClassDef]:
-    """Qualified name → class.
+    """Return the classes of a module by qualified name.
 
-    `inspect.getsource` of a class parses its module as well, each time, and without the lock of `syntax_tree`.
+    `inspect.getsource` of a class parses the whole module on every call, and without the lock of `syntax_tree`.
     """
     return dict(_classes_in(_tree(module), ""))
 
@@ -155,7 +159,7 @@ def _classes_in(node: ast.AST, prefix: str) -> Iterator[tuple[str, ast.ClassDef]
 
 @cache
 def _texts_below(module: types.ModuleType) -> dict[str, str]:
-    """Assigned name → the docstring below it."""
+    """Return the docstring below each assigned name."""
     body = _tree(module).body
     return {
         node.targets[0].id: _docstring(after)
@@ -178,7 +182,7 @@ def _column(field: Field[Any], hint: Any, owner: type[Any]) -> Column:
 
 
 def _optional(hint: Any) -> tuple[Any, bool]:
-    """`X | None` → (X, True)."""
+    """Split `X | None` into (X, True); a type without None into (type, False)."""
     if get_origin(hint) not in (Union, types.UnionType):
         return hint, False
     kept = [arg for arg in get_args(hint) if arg is not types.NoneType]
@@ -188,7 +192,7 @@ def _optional(hint: Any) -> tuple[Any, bool]:
 
 
 def _storage(hint: Any) -> tuple[pa.DataType, Convert, Convert]:
-    """Arrow type, and the conversions to and from what Arrow holds."""
+    """Return the Arrow type, and the conversions to and from Arrow values."""
     plain = getattr(hint, "__supertype__", hint)
     if plain is not hint:
         return _storage(plain)

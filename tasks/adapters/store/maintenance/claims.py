@@ -1,4 +1,4 @@
-"""Claims on what a store is to hold: lock files beside a local store, leases where machines share one."""
+"""Opens the claims of a store: lock files for a local store, leases if machines share it."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ FOLDER = "claims"
 
 
 def claims_of(store: Store, cache: Path) -> Coordinator:
-    """The claims of a store."""
+    """Return the coordinator for the claims of a store."""
     return open_coordinator(lock_folder(store, cache, FOLDER), place_in_leases(store.disk))
 
 
 def lock_folder(store: Store, cache: Path, name: str) -> Path:
-    """Return the folder for lock files. Of an object store it is in `cache`, and named after the store."""
+    """Return the folder for lock files. For an object store it is in `cache`, named after the store."""
     if isinstance(store.disk, LocalDisk):
         return store.disk.root / name
     return cache / name / content_key("store", store.url)

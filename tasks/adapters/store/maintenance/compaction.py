@@ -1,9 +1,9 @@
-"""Merging small files, and deleting what nothing refers to. Safe to kill at any moment, beside readers and writers.
+"""Merges small files and deletes unreferenced ones. Safe to kill at any moment, next to readers and writers.
 
-Compaction never edits: it writes packs beside the files that they merge. Until those are deleted, rows lie in the store
-twice, and `latest.py` counts them once: a pack of runs holds `run` rows that name the pack as their part, and it
-appears, by one rename, after the packs with their facts. A file that was merged is deleted only when its pack is older
-than a grace period, so that a reader who listed the files before still finds them.
+Compaction never edits files: it writes packs next to the files that they merge. Until those are deleted, each row is
+stored twice, and `latest.py` counts it once. A pack of runs holds `run` rows that name the pack as their part, and its
+rename comes after the packs with their facts. A merged file is deleted only when its pack is older than a grace period,
+so readers that listed the files earlier still find them.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ from tasks.domain.tables import TABLES
 
 PACK = "pack-"
 FULL_BYTES = 256 * 1024 * 1024
-"""Packs of one run folder, or of one other folder, that are larger together are left as they are."""
+"""Size above which packs are not merged again: of one run folder with its facts, or of one other folder."""
 
 GROUP_ROWS = 122_880
 """Rows of one row group: DuckDB's own unit."""
@@ -51,14 +51,14 @@ GROUP_ROWS = 122_880
 
 @dataclass(frozen=True, slots=True)
 class Compacted:
-    """What one compaction did."""
+    """Result of one compaction."""
 
     packs: int
-    """Packs written."""
+    """Number of packs written."""
     merged: int
-    """Files whose rows are in them."""
+    """Number of files that they replace."""
     removed: int
-    """Files deleted, those of earlier compactions included."""
+    """Number of files deleted, including files that earlier compactions merged."""
 
     def __str__(self) -> str:
         return (
@@ -72,15 +72,15 @@ class CompactionBatch:
     """Files of one folder that become one pack."""
 
     folder: str
-    """The part of the path between table and file, `repo=pallets__flask`."""
+    """The part of the path between table and file, such as `repo=pallets__flask`."""
     files: tuple[Source, ...]
 
 
 def compact(disk: Disk, *, grace_s: float) -> Compacted:
-    """Merge what is small, and delete what was merged `grace_s` seconds ago, by this compaction or an earlier one.
+    """Merge small files, and delete files that this or an earlier compaction merged more than `grace_s` seconds ago.
 
-    What is merged now stays for readers that have listed it: the next compaction deletes it, or `collect`. One
-    compaction at a time: a second one waits for the first. Writers go on.
+    Files merged now stay for readers that have listed them: the next compaction or `collect` deletes them. A second
+    compaction waits for the first. Writers are not blocked.
     """
     with disk.lock(exclusive=True, name=".compaction"):
         quarantine(disk)
@@ -103,7 +103,7 @@ def collect(disk: Disk, *, grace_s: float) -> tuple[str, ...]:
 
 
 def _batches(disk: Disk, row_type: type[Any]) -> Iterator[CompactionBatch]:
-    """Per folder: files that no pack holds yet, and packs that are not full."""
+    """Yield, per folder, the files that no pack has merged and the packs that are not full."""
     folders: dict[str, list[Entry]] = defaultdict(list)
     for entry in data_files(disk, row_type):
         folders[entry.path.split("/")[1]].append(entry)
@@ -114,9 +114,9 @@ def _batches(disk: Disk, row_type: type[Any]) -> Iterator[CompactionBatch]:
 
 
 def _unheld(disk: Disk, entries: Sequence[Entry]) -> tuple[Source, ...]:
-    """Those of one folder's files that are worth merging."""
+    """Return the files of one folder that should be merged."""
     packs = [entry for entry in entries if entry.name.startswith(PACK)]
-    # What was merged lies beside its pack until the grace period is over; merged again, its rows would be in two.
+    # A merged file stays next to its pack until the grace period ends; merging it again would duplicate its rows.
     held = {source for pack in packs for source in sources_of(disk, pack.path)}
     small = [entry for entry in entries if entry not in packs or _unit_bytes(disk, entry) < FULL_BYTES]
     return tuple(source for source in _stamped(disk, small) if source not in held)
@@ -127,23 +127,23 @@ def _stamped(disk: Disk, entries: Iterable[Entry]) -> Iterator[Source]:
 
 
 def _unit_bytes(disk: Disk, pack: Entry) -> int:
-    """Size of a pack; one of runs counts together with its facts."""
+    """Return the size of a pack in bytes; for a pack of runs, including its facts."""
     return pack.size + sum(disk.size(path) or 0 for path in _fact_paths(pack.path))
 
 
 def _fact_paths(run_pack: str) -> tuple[str, ...]:
-    """Where the facts of a pack of runs lie; none for packs of other tables."""
+    """Return the paths of the facts of a pack of runs; empty for packs of other tables."""
     table, _, rest = run_pack.partition("/")
     return tuple(f"{table_name(kind)}/{rest}" for kind in FACTS) if table == table_name(Run) else ()
 
 
 def _new_pack() -> str:
-    """An id that is greater than that of any earlier pack, and than any part of a single write."""
+    """Return an id that is greater than that of any earlier pack and any part of a single write."""
     return f"{PACK}{shared_time_ns():019d}-{secrets.token_hex(2)}"
 
 
 def _pack_rows(disk: Disk, row_type: type[Any], batch: CompactionBatch) -> int:
-    """Merge files of a table without facts; the number of files merged."""
+    """Merge files of a table without facts; return the number of merged files."""
     table = _latest_rows(disk, row_type, batch.files)
     pack = _new_pack()
     _write_pack(disk, f"{table_name(row_type)}/{batch.folder}/{pack}.parquet", [table], pack, batch.files)
@@ -151,11 +151,11 @@ def _pack_rows(disk: Disk, row_type: type[Any], batch: CompactionBatch) -> int:
 
 
 def _pack_runs(disk: Disk, batch: CompactionBatch) -> int:
-    """Merge the runs of one repository: their facts first, then the rows that name the pack."""
+    """Merge the runs of one repository: first their facts, then the `run` rows that name the pack."""
     runs, pack = _latest_rows(disk, Run, batch.files), _new_pack()
     parts = set(runs[PART].to_pylist())
     merged = list(batch.files)
-    # Facts first: a kill in between leaves packs that no run names, which `_lost_facts` takes away, and loses nothing.
+    # A kill in between leaves packs that no run names; `_lost_facts` removes them and no row is lost.
     for kind in FACTS:
         files = list(_files_of_parts(disk, kind, batch.folder, parts))
         merged += files
@@ -167,7 +167,7 @@ def _pack_runs(disk: Disk, batch: CompactionBatch) -> int:
 
 
 def _latest_rows(disk: Disk, row_type: type[Any], files: Sequence[Source]) -> pa.Table:
-    """The rows of some files that count, with all stored columns, those that this version does not know included."""
+    """Return the rows of some files that count, with all stored columns, including those unknown to this version."""
     tables = [_with_name(_read(disk, file.path), file.path) for file in files]
     rows = pa.concat_tables([stored_schema(row_type).empty_table(), *tables], promote_options="permissive")
     known = set(stored_schema(row_type).names)
@@ -185,10 +185,10 @@ def _files_of_parts(disk: Disk, kind: type[Any], folder: str, parts: set[str]) -
 
 
 def _facts(disk: Disk, kind: type[Any], files: Sequence[Source], runs: pa.Table) -> Iterator[pa.Table]:
-    """The facts that `runs` name, one file at a time, all with one schema."""
+    """Yield the facts that `runs` name, one file at a time, all with one schema."""
     schemas = [_schema(disk, file.path) for file in files]
     schema = pa.unify_schemas([_bare(stored_schema(kind)), *schemas], promote_options="permissive")
-    # With its part: by the key alone, facts of a first write would come back once the same run was written again.
+    # Match key and part: by key alone, facts of a replaced write of the same run would count again.
     wanted = pc.binary_join_element_wise(runs["run_key"], runs[PART], " ").combine_chunks()
     for file in files:
         table = _read(disk, file.path)
@@ -198,7 +198,7 @@ def _facts(disk: Disk, kind: type[Any], files: Sequence[Source], runs: pa.Table)
 
 
 def _write_pack(disk: Disk, path: str, tables: Iterable[pa.Table], pack: str, merged: Sequence[Source]) -> None:
-    """Write a pack that says which files it replaces, with row groups of a useful size."""
+    """Write a pack with the list of files that it replaces and with row groups of `GROUP_ROWS` rows."""
     sources = json.dumps([[source.path, source.stamp] for source in merged])
     with disk.create(path) as sink:
         writer: pq.ParquetWriter | None = None
@@ -212,13 +212,13 @@ def _write_pack(disk: Disk, path: str, tables: Iterable[pa.Table], pack: str, me
 
 
 def _grouped(tables: Iterable[pa.Table]) -> Iterator[pa.Table]:
-    """The same rows in tables of about `GROUP_ROWS` rows; at least one table."""
+    """Yield the same rows in tables of about `GROUP_ROWS` rows; at least one table."""
     held: list[pa.Table] = []
     for table in tables:
         held.append(table)
         if sum(one.num_rows for one in held) >= GROUP_ROWS:
             yield pa.concat_tables(held).combine_chunks()
-            held = [table.slice(0, 0)]  # there has to be one table with the schema, also where nothing follows
+            held = [table.slice(0, 0)]  # at least one table must carry the schema
     yield pa.concat_tables(held).combine_chunks()
 
 
@@ -236,9 +236,9 @@ def _bare(schema: pa.Schema) -> pa.Schema:
 
 
 def _read(disk: Disk, path: str) -> pa.Table:
-    """A whole file, nullable and without metadata, so that files of all ages fit together."""
+    """Read a whole file, nullable and without metadata, so that files of all versions can be combined."""
     with disk.source(path) as source:
-        # What is torn must end here: once it is in a pack, the whole file that it came from is deleted.
+        # Fail on a torn file: after merging it, compaction would delete the original.
         table = pq.ParquetFile(source, page_checksum_verification=True).read()
     return table.cast(_bare(table.schema))
 
@@ -249,7 +249,7 @@ def _schema(disk: Disk, path: str) -> pa.Schema:
 
 
 def _remove_merged(disk: Disk, grace_s: float) -> list[str]:
-    """Delete the files that old enough packs replace, unless they were written again since."""
+    """Delete the files that old enough packs replace, unless a writer has replaced them since."""
     there = {entry.path for row_type in TABLES for entry in data_files(disk, row_type)}
     removed: list[str] = []
     for row_type in TABLES:
@@ -261,8 +261,8 @@ def _remove_merged(disk: Disk, grace_s: float) -> list[str]:
 
 
 def _remove(disk: Disk, source: Source) -> bool:
-    """Whether the file was still the one that was merged; nobody can replace it meanwhile."""
-    # A writer with the same key puts other rows under the same name; between look and deletion they would be lost.
+    """Delete a file if it is still the merged one; return whether it was. The exclusive lock blocks writers."""
+    # A writer with the same key may replace the file; its rows would be lost between check and deletion.
     with disk.lock(exclusive=True):
         if disk.size(source.path) is None or stamp_of(disk, source.path) != source.stamp:
             return False
@@ -271,7 +271,7 @@ def _remove(disk: Disk, source: Source) -> bool:
 
 
 def _lost_facts(disk: Disk, grace_s: float) -> list[str]:
-    """Facts that no `run` row names: of a run that was killed, or that was written again."""
+    """Return facts that no `run` row names: of a run that was killed or written again."""
     old = [entry for kind in FACTS for entry in data_files(disk, kind) if entry.age_s >= grace_s]
     named = ask(disk, (Run,), lambda source: f"SELECT DISTINCT {PART} FROM {source(Run)}")
     parts = set(named.column(0).to_pylist())
@@ -285,7 +285,7 @@ def _unfinished(disk: Disk, grace_s: float) -> list[str]:
 
 
 def _unnamed_files(disk: Disk, grace_s: float) -> list[str]:
-    """Logs that no row names. The names are read after the files are listed: a row follows its log."""
+    """Return logs that no row names. Lists files before it reads names, since a log is written before its row."""
     old = [entry.path for entry in disk.files("files") if entry.path.endswith(".gz") and entry.age_s >= grace_s]
     named = {file_path(sha) for sha in referenced_files(disk)}
     return [path for path in old if path not in named]

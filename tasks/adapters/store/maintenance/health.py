@@ -1,4 +1,4 @@
-"""`swt store check`: everything that is wrong with a store, without changing it."""
+"""`swt store check`: lists all problems of a store without changing it."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from tasks.domain.run import CaseOutcome, Run
 from tasks.domain.table import table_name
 
 LEFTOVER_AGE_S = 3600.0
-"""A temporary file older than this has no writer any more."""
+"""Age after which a temporary file counts as left behind by a dead writer."""
 
 
 def check(disk: Disk, runner_version: str = "") -> tuple[Problem, ...]:
-    """All problems, sorted. Rows are looked at only where every file can be read.
+    """Return all problems, sorted. Checks rows only if every file is readable.
 
-    With a `runner_version`, instances that were last run by another one are among them.
+    With `runner_version`, includes instances whose last run used another runner version.
     """
     files = listed(disk)
     bad = [*complaints(disk, files, pages=True), *_strays(entry for _, entry in files)]
@@ -33,7 +33,7 @@ def check(disk: Disk, runner_version: str = "") -> tuple[Problem, ...]:
 
 
 def _strays(entries: Iterable[Entry]) -> Iterator[Problem]:
-    """Files that are not the store's, or not any more."""
+    """Yield files that do not belong to the store, or no longer do."""
     for entry in entries:
         if entry.path.endswith(TORN):
             yield Problem("quarantined", entry.path, "moved aside because it could not be read")
@@ -45,7 +45,7 @@ def _strays(entries: Iterable[Entry]) -> Iterator[Problem]:
 
 
 def _orphans(disk: Disk) -> Iterator[Problem]:
-    """Facts without a `run` row: a run was killed before it was written, or is being written now."""
+    """Yield facts without a `run` row: the run was killed before its row was written, or is being written now."""
     for kind in FACTS:
         query = "SELECT DISTINCT run_key FROM {fact} ANTI JOIN {run} USING (run_key) ORDER BY run_key"
         for key in _keys(disk, kind, query):
@@ -62,7 +62,7 @@ def _incomplete(disk: Disk) -> Iterator[Problem]:
 
 
 def _stale(disk: Disk, runner_version: str) -> Iterator[Problem]:
-    """Instances whose verdicts rest on runs of another runner than the one that would run now."""
+    """Yield instances whose last runs used another runner version than the current one."""
     query = (
         "SELECT instance_id, count(*) FROM {run} WHERE status <> 'infrastructure' GROUP BY instance_key, instance_id "
         f"HAVING arg_max(coalesce(runner_version, ''), finished_at) <> '{runner_version}' ORDER BY instance_id"
@@ -73,13 +73,13 @@ def _stale(disk: Disk, runner_version: str) -> Iterator[Problem]:
 
 
 def _keys(disk: Disk, kind: type[Any], query: str) -> list[str]:
-    """First column of a query over the stored runs and one table of facts."""
+    """Return the first column of a query over the stored runs and one table of facts."""
     table = reading.ask(disk, (Run, kind), lambda source: query.format(run=source(Run), fact=source(kind)))
     return [str(key) for key in table.column(0).to_pylist()]
 
 
 def _logs(disk: Disk) -> Iterator[Problem]:
-    """Kept files that rows refer to and that are gone or damaged."""
+    """Yield stored files that rows refer to and that are missing or damaged."""
     there = {entry.path for entry in disk.files("files")}
     for path in sorted(there):
         if path.endswith(".gz") and not is_whole(disk, path):
@@ -90,7 +90,7 @@ def _logs(disk: Disk) -> Iterator[Problem]:
 
 
 def referenced_files(disk: Disk) -> dict[str, str]:
-    """SHA-256 of every file that a stored row names → the first table and column that does."""
+    """Return the SHA-256 of every file that a stored row names, with the first table and column that names it."""
     found: dict[str, str] = {}
     for kind, names in FILE_COLUMNS.items():
         for name in names:
@@ -102,7 +102,7 @@ def referenced_files(disk: Disk) -> dict[str, str]:
 
 
 def is_whole(disk: Disk, path: str) -> bool:
-    """Whether a kept file has the content that it is named after. `OSError` where that cannot be told."""
+    """Whether a stored file has the content that its name promises. Raises `OSError` if it cannot be read."""
     try:
         content = gzip.decompress(disk.read(path))
     except (gzip.BadGzipFile, FileNotFoundError, EOFError, zlib.error):

@@ -1,1 +1,1 @@
-"""Rows of the store: writing, reading, the latest of each key."""
+"""Reads and writes the rows of the store, and selects the latest row of each key."""

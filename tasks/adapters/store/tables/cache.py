@@ -1,8 +1,8 @@
-"""Rows kept in memory while their files stay the same: those that count of some tables, and those of single files.
+"""In-memory cache of rows, valid while their files do not change: of whole tables and of single files.
 
-A flow asks for the suite, the environment or the instance of each unit of work. To read all files of a table for each
-took a tenth of a CPU second a unit; to list them takes a thousandth. And it asks for verdicts again and again while
-runs are added, each a file of its own that takes more than a CPU millisecond to open, however few its rows are.
+A flow reads the suite, the environment or the instance for each task. Reading all files of a table takes a tenth of a
+CPU second per task; listing them takes a thousandth. A flow also reads verdicts repeatedly while runs are added. Each
+run is a file of its own, and opening one takes more than 1 ms of CPU, however few rows it has.
 """
 
 from __future__ import annotations
@@ -18,27 +18,27 @@ from tasks.adapters.coordination.postgres import shared_time_ns
 from tasks.adapters.store.files.disk import Entry
 
 SETTLED_S = 2.0
-"""A file may be replaced within one tick of its clock and look the same: what is younger is read anew."""
+"""Minimum age before a file is cached: a file replaced within one clock tick can look unchanged."""
 
 Key = tuple[str, type[Any]]
 
 
 def is_settled(entry: Entry) -> bool:
-    """Whether a file is old enough for a later one to look different."""
+    """Whether the file is so old that a later version would have a different timestamp."""
     return abs(shared_time_ns() / 1e9 - (entry.changed or entry.modified)) > SETTLED_S
 
 
 class Held:
-    """Tables by store and kind, those used longest ago go first. Safe to share by threads."""
+    """Cache of tables by store and table type. Evicts the least recently used. Thread-safe."""
 
     def __init__(self, budget: int) -> None:
         self.budget = budget
-        """Bytes of all tables together."""
+        """Maximum size of all tables together, in bytes."""
         self._lock = threading.Lock()
         self._tables: OrderedDict[Key, tuple[tuple[Entry, ...], pa.Table]] = OrderedDict()
 
     def table(self, key: Key, files: tuple[Entry, ...], read: Callable[[], pa.Table]) -> pa.Table:
-        """What `read` makes of `files`, or made of them before."""
+        """Return `read()`, or its cached result for the same `files`."""
         with self._lock:
             known = self._tables.get(key)
             if known and known[0] == files:
@@ -58,17 +58,17 @@ class Held:
 
 
 class HeldFiles:
-    """The rows of single files, those used longest ago go first. Safe to share by threads."""
+    """Cache of the rows of single files. Evicts the least recently used. Thread-safe."""
 
     def __init__(self, budget: int) -> None:
         self.budget = budget
-        """Bytes of all files together."""
+        """Maximum size of all files together, in bytes."""
         self._lock = threading.Lock()
         self._tables: OrderedDict[tuple[str, Entry], pa.Table] = OrderedDict()
         self._bytes = 0
 
     def table(self, url: str, entry: Entry, read: Callable[[], pa.Table]) -> pa.Table:
-        """What `read` makes of a file of the store at `url`, or made of it before."""
+        """Return `read()` for a file of the store at `url`, or its cached result."""
         key = url, entry
         with self._lock:
             if key in self._tables:

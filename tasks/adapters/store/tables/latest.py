@@ -1,11 +1,11 @@
-"""Which stored rows count, as SQL: the one definition behind the views and behind `Store.read`.
+"""SQL that selects which stored rows count; the views and `Store.read` both use it.
 
-Every rule below looks at one listing of the files of one table, so a file that appears or goes while somebody reads
-never makes a row count twice:
+Each rule reads one listing of the files of one table. A file that appears or disappears during the read therefore never
+makes a row count twice:
 
-- `run`: of several rows with one key, one that is not `infrastructure`, then the latest;
-- outcomes and lines: those of the part that the `run` row names. The run is bound first, so its facts are there;
-- other tables: for each owner (layout.py), the rows of the latest write; none where that write had none.
+- `run`: of several rows with one key, prefer one that is not `infrastructure`, then the latest;
+- outcomes and lines: the rows of the part that the `run` row names. `run` is listed first, so its facts exist;
+- other tables: for each owner (layout.py), the rows of the latest write; no rows if that write had none.
 """
 
 from __future__ import annotations
@@ -18,28 +18,28 @@ from tasks.adapters.store.files.schema import columns
 from tasks.domain.run import Run
 
 Source = Callable[[type[Any]], str]
-"""Table → what to put after FROM: all stored rows with `_part` and the `filename` that they came from."""
+"""Maps a table to the text after FROM: all stored rows with `_part` and their `filename`."""
 
 
 def quoted(name: str) -> str:
-    """`name` as an SQL identifier."""
+    """Return `name` as a quoted SQL identifier."""
     return '"' + name.replace('"', '""') + '"'
 
 
 def literal(text: str) -> str:
-    """`text` as an SQL string."""
+    """Return `text` as an SQL string literal."""
     return "'" + text.replace("'", "''") + "'"
 
 
 def column_list(row_type: type[Any], more: Sequence[str] = ()) -> str:
-    """The columns of a table and further ones, for SELECT."""
+    """Return the columns of a table and of `more`, as a SELECT list."""
     return ", ".join(quoted(name) for name in (*(column.name for column in columns(row_type)), *more))
 
 
 def latest(row_type: type[Any], source: Source, *, more: Sequence[str] = (), nothing: bool = False) -> str:
-    """SELECT of the rows that count, with the table's columns and `more` of those that are stored.
+    """Return a SELECT of the rows that count, with the table's columns and the stored columns in `more`.
 
-    With `nothing`, rows that stand for none are among them: for whoever writes them to another file.
+    With `nothing`, the result includes the marker rows of empty writes; compaction copies them.
     """
     if row_type is Run:
         return _latest_run(source, column_list(Run, more))

@@ -1,4 +1,4 @@
-"""Reading tables without a database file: the SQL of `latest.py` over the files that are there now."""
+"""Reads tables without a database file: the SQL of `latest.py` over the current files."""
 
 from __future__ import annotations
 
@@ -24,18 +24,22 @@ from tasks.domain.run import Run
 from tasks.domain.table import table_name
 
 ATTEMPTS = 20
-"""Each is another listing: beside a compaction that deletes early, several in a row may be out of date."""
+"""Maximum number of attempts. Each one lists the files again: next to a compaction that deletes early, several listings
+in a row may be stale."""
 _GONE = ("No such file", "Cannot open file", "No files found that match")
 HELD = Held(budget=256 << 20)
 HELD_FILES = HeldFiles(budget=128 << 20)
 SMALL = 32 << 10
-"""Bytes of a file that is held: that of a run has a few rows and 20 KB; a pack has as many as there were."""
+"""Largest size in bytes of a file that the cache holds. The file of one run has a few rows and 20 KB; the size of a
+pack is not bounded."""
 Answer = TypeVar("Answer")
 
 
 def select(disk: Disk, row_type: type[Any], where: Mapping[str, Any], chosen: Sequence[str] | None = None) -> pa.Table:
-    """The rows that count and satisfy `where`, with the columns that are chosen, or all. Torn files are moved aside on
-    the way."""
+    """Return the rows that count and match `where`, with the chosen columns, or all columns.
+
+    Moves torn files to quarantine.
+    """
     wanted = [column.name for column in columns(row_type)] if chosen is None else list(chosen)
     _check_columns(row_type, (*where, *wanted))
     if row_type is not Run and row_type not in FACTS:
@@ -55,7 +59,7 @@ def select(disk: Disk, row_type: type[Any], where: Mapping[str, Any], chosen: Se
 
 
 def _held(disk: Disk, row_type: type[Any]) -> pa.Table:
-    """The rows that count of a table; in memory since an earlier question, if its files are the same."""
+    """Return the rows of a table that count. Cached while the table's files stay the same."""
     files = tuple(data_files(disk, row_type))
     return HELD.table(
         (disk.url, row_type), files, lambda: _ask(disk, (row_type,), lambda source: latest(row_type, source), [])
@@ -63,7 +67,7 @@ def _held(disk: Disk, row_type: type[Any]) -> pa.Table:
 
 
 def _among(table: pa.Table, where: Mapping[str, Any]) -> pa.Table:
-    """The rows that satisfy `where`. Arrow takes a tenth of the time that DuckDB needs for a small table."""
+    """Return the rows that match `where`. For a small table Arrow takes a tenth of the time of DuckDB."""
     masks = [_mask(table.column(name), value) for name, value in where.items()]
     return table.filter(reduce(pc.and_kleene, masks)) if masks else table
 
@@ -77,18 +81,18 @@ def _mask(column: pa.ChunkedArray, value: Any) -> pa.ChunkedArray:
 
 
 def ask(disk: Disk, kinds: Sequence[type[Any]], query: Callable[[Source], str]) -> pa.Table:
-    """The answer to a query over all stored rows of some tables, whether they count or not.
+    """Return the result of a query over all stored rows of some tables, including rows that do not count.
 
-    The tables are listed in the order given: `run` comes before its facts.
+    Lists the tables in the given order: `run` comes before its facts.
     """
     return steadily(lambda: _ask(disk, kinds, query, []))
 
 
 def steadily(ask: Callable[[], Answer], *, on_torn: Callable[[], object] | None = None) -> Answer:
-    """`ask()`, again where a file went away between listing and opening it, or after torn files were moved aside.
+    """Call `ask` and return its result; retry if a file disappeared after listing, or after quarantining torn files.
 
-    `StoreError` with DuckDB's words where that does not help, `StoreAway` where an object store does not answer. Errors
-    that are not about a file pass through.
+    Raises `StoreError` with DuckDB's message if retries do not help, `StoreAway` if an object store does not respond.
+    Errors that are not about a file pass through.
     """
     for left in reversed(range(ATTEMPTS)):
         try:
@@ -109,20 +113,20 @@ def steadily(ask: Callable[[], Answer], *, on_torn: Callable[[], object] | None 
 
 
 def glob_of(url: str, row_type: type[Any]) -> str:
-    """FROM clause over all files of a table below a root that DuckDB can reach."""
+    """Return a FROM clause over all files of a table below a root that DuckDB can read."""
     pattern = f"{_escaped_glob(url)}/{table_name(row_type)}/*/*.parquet"
     return f"read_parquet({literal(pattern)}, union_by_name=true, filename=true, hive_partitioning=false)"
 
 
 def source_of(connection: duckdb.DuckDBPyConnection, disk: Disk, kind: type[Any]) -> str:
-    """FROM clause over the files of a table and its empty form."""
+    """Return a FROM clause over the files of a table and its empty form."""
     return source_in(connection, disk, kind, data_files(disk, kind))
 
 
 def source_in(connection: duckdb.DuckDBPyConnection, disk: Disk, kind: type[Any], files: Sequence[Entry]) -> str:
-    """FROM clause over some files of a table and its empty form, with the `filename` that each row came from.
+    """Return a FROM clause over some files of a table and its empty form, with the source `filename` of each row.
 
-    Small files are read by Arrow and held; of large ones DuckDB reads what it needs.
+    Arrow reads small files and the cache holds them; DuckDB reads only the needed parts of large ones.
     """
     name = f"{table_name(kind)}_files"
     empty = _nothing(stored_schema(kind).append(pa.field("filename", pa.string())))
@@ -140,7 +144,7 @@ def _rows_of(disk: Disk, entry: Entry) -> pa.Table:
 
 
 def _nothing(schema: pa.Schema) -> pa.Table:
-    """Its `empty_table()`, without `pa.array`, which imports pandas to look at its argument: 0.2 CPU s of a command."""
+    """Return an empty table. `schema.empty_table()` calls `pa.array`, which imports pandas: 0.2 CPU s per command."""
     return pa.Table.from_arrays([pa.nulls(0, field.type) for field in schema], schema=schema)
 
 
@@ -151,8 +155,11 @@ def _ask(
     values: list[Any],
     run_keys: Collection[str] | None = None,
 ) -> pa.Table:
-    """With `run_keys` the kinds are `run` and its facts, and files of other runs are not opened: in a store of months
-    there are thousands, and each takes a CPU millisecond or two."""
+    """Run a query over the files of some tables.
+
+    With `run_keys`, the kinds are `run` and its facts, and files of other runs are not opened. A store of several
+    months has thousands of such files, and opening each takes 1 to 2 ms of CPU.
+    """
     with for_one_question(disk.url) as connection:
         sources = {kind: source_in(connection, disk, kind, _files(disk, kind, run_keys)) for kind in kinds}
         return connection.sql(query(sources.__getitem__), params=values).to_arrow_table()
@@ -166,7 +173,7 @@ def _files(disk: Disk, kind: type[Any], run_keys: Collection[str] | None) -> lis
 
 
 def _needed(row_type: type[Any]) -> tuple[type[Any], ...]:
-    """The tables to list, the `run` before its facts."""
+    """Return the tables to list, `run` before its facts."""
     return (Run, row_type) if row_type in FACTS else (row_type,)
 
 
@@ -177,7 +184,7 @@ def _check_columns(row_type: type[Any], asked: Iterable[str]) -> None:
 
 
 def _condition(where: Mapping[str, Any]) -> tuple[str, list[Any]]:
-    """WHERE clause and its parameters."""
+    """Return a WHERE clause and its parameters."""
     parts, values = [], []
     for name, value in where.items():
         if value is None:
@@ -198,12 +205,12 @@ def _plain(value: Any) -> Any:
 
 
 def _escaped_glob(url: str) -> str:
-    """`url` with the characters that mean something in a glob taken literally."""
+    """Escape the glob characters in `url`."""
     return "".join(f"[{char}]" if char in "*?[" else char for char in url)
 
 
 def _is_gone(error: Exception) -> bool:
-    """Whether a listed file is not there any more: compaction removed it, a pack of the new listing has its rows."""
+    """Whether a listed file no longer exists: compaction deleted it, and a pack in a new listing has its rows."""
     return isinstance(error, FileNotFoundError) or any(words in str(error) for words in _GONE)
 
 

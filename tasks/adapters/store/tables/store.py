@@ -1,4 +1,4 @@
-"""The store: typed rows to atomic Parquet files and back, the ledger of run keys, and files by their SHA-256."""
+"""`Store`: typed rows to atomic Parquet files and back, the index of run keys, and files by SHA-256."""
 
 from __future__ import annotations
 
@@ -42,16 +42,20 @@ from tasks.domain.tables import TABLES
 
 Row = TypeVar("Row")
 FRESH_S = 20.0
-"""So old a ledger still has what compaction packed before it took the files away: its grace period is longer."""
+"""Maximum age of a cached index, in seconds. It is below compaction's grace period, so a younger index still contains
+every run that compaction packed before it deleted the files."""
 _LEDGERS: dict[str, tuple[tuple[str, ...], frozenset[RunKey], float]] = {}
-"""By store: the paths of the table of runs, the keys that they stand for, and when they were listed."""
+"""Cache by store URL: paths of the `run` table, their run keys, and the time of the listing."""
 _REQUESTS: dict[str, tuple[set[str], set[RequestId]]] = {}
-"""By store: the files of requests that were read, and the requests in them. Each file is read once, and all of them
-after a compaction: to read all for each unit of work would take a time that grows with the square of the units."""
+"""Cache by store URL: the request files read so far, and their request ids.
+
+Each file is read once, and all of them again after a compaction. Reading all files for each task would take quadratic
+time.
+"""
 
 
 class Store:
-    """A root folder or URL (`s3://bucket/prefix`) with the tables of the domain. Holds no handle: pass it around."""
+    """The tables of the domain below a root folder or URL (`s3://bucket/prefix`). Holds no open handle."""
 
     def __init__(self, root: str) -> None:
         self.disk = open_disk(root)
@@ -62,11 +66,11 @@ class Store:
         return self.disk.url
 
     def write(self, rows: Sequence[Any], *, key: str | None = None, partition: str | None = None) -> str:
-        """Write rows of one table as one file; its path below the root, or "" where there are no rows.
+        """Write rows of one table as one file; return its path below the root, or "" if there are no rows.
 
-        With `key`, the file is named after it, and a later write with the same key replaces it. Without, equal rows
-        make an equal name. `partition` overrides the folder, which is otherwise taken from the rows. All rows of one
-        owner (layout.py) go into one write. A `run` and its facts go through `write_run`.
+        `key` names the file, and a later write with the same key replaces it. Without `key`, the content hash names the
+        file. `partition` overrides the folder, which otherwise comes from the rows. All rows of one owner (layout.py)
+        must be in one write. `write_run` writes `run` rows and their facts.
         """
         if not rows:
             return ""
@@ -80,10 +84,10 @@ class Store:
         return path
 
     def replace(self, row_type: type[Any], rows: Sequence[Any], *, key: str, **owner: Any) -> str:
-        """Write the rows about one owner in place of all that were known of it, also where there are none now.
+        """Replace all rows of one owner, even if `rows` is empty.
 
-        `replace(Rejection, rows, key="filtered-a__b", repo="a/b")`: the owner's columns (layout.py) have these values
-        in every row. A plain `write` of no rows leaves what was there: it does not know what it is about.
+        Example: `replace(Rejection, rows, key="filtered-a__b", repo="a/b")`. The owner's columns (layout.py) have these
+        values in every row. A plain `write` without rows changes nothing, because it does not know the owner.
         """
         wanted = layout_of(row_type).owner
         if set(owner) != set(wanted) or any(getattr(row, name) != owner[name] for row in rows for name in wanted):
@@ -103,9 +107,10 @@ class Store:
         hits: Sequence[LineHit] = (),
         watched: Sequence[WatchedFile] = (),
     ) -> str:
-        """Write a run's facts and then its `run` row, which makes them count; the path of the latter.
+        """Write a run's facts, then its `run` row, which makes them count; return the path of that row.
 
-        Whatever a crash leaves before that row is invisible, and goes with `gc`. A repeated write replaces the first.
+        A crash before the last write leaves facts that no reader sees; `gc` deletes them. A repeated write replaces the
+        first.
         """
         tables = [to_arrow(rows, kind) for rows, kind in zip((cases, hits, watched), FACTS, strict=True)]
         head = to_arrow([run], Run)
@@ -120,26 +125,29 @@ class Store:
         return path
 
     def read(self, row_type: type[Row], **where: Any) -> tuple[Row, ...]:
-        """The rows that count, as in the views. `read(Run, instance_key="…", status=("completed", "timeout"))`:
-        a value has to be equal, a tuple or set has to hold the column's value, None means null."""
+        """Return the rows that count, as in the views. Example: `read(Run, status=("completed", "timeout"))`.
+
+        A single value is compared for equality, a tuple or set for membership; None matches null.
+        """
         return from_arrow(reading.select(self.disk, row_type, where), row_type)
 
     def columns(self, row_type: type[Any], names: Sequence[str], **where: Any) -> pa.Table:
-        """Some columns of the rows that `read` gives. Of tables with many rows nothing else is read from the disk."""
+        """Return some columns of the rows that `read` returns. For tables with many rows, reads only these columns."""
         return reading.select(self.disk, row_type, where, names)
 
     def run_keys(self) -> frozenset[RunKey]:
-        """The ledger: keys of all runs that are settled, that is, not `infrastructure`."""
+        """Return the keys of all settled runs: those whose status is not `infrastructure`."""
         listed = time.monotonic()
         paths = self.disk.paths(table_name(Run))
         known = _LEDGERS.get(self.url)
-        # A file's name says whose it is, and a pack's is never used again.
+        # The name of a run's file contains its key, and a pack's name is never reused: equal paths mean equal keys.
         keys = known[1] if known and known[0] == paths else frozenset(self._keys(paths))
         _LEDGERS[self.url] = paths, keys, listed
         return keys
 
     def has_run(self, key: RunKey, repo: str) -> bool:
-        """Whether a run is settled by now. Asks for one file: the table is listed where the ledger is not fresh."""
+        """Whether a run is settled. Checks one file; lists the table only if the cached index
+        is older than `FRESH_S`."""
         if self.disk.size(f"{folder(Run, repo)}/{run_file(key, settled=True)}") is not None:
             return True
         known = _LEDGERS.get(self.url)
@@ -147,13 +155,15 @@ class Store:
         return key in (known[1] if known and fresh else self.run_keys())
 
     def write_requests(self, requests: Iterable[RunRequest]) -> None:
-        """Write those of the requests that are not stored."""
+        """Write the requests that are not stored yet."""
         stored = reading.steadily(self._request_ids, on_torn=lambda: quarantine_new(self.disk))
         self.write([row for row in {row.request_id: row for row in requests}.values() if row.request_id not in stored])
 
     def requested_runs(self, instances: Collection[InstanceKey]) -> tuple[Run, ...]:
-        """The runs that instances asked for, each under the names that it has for the instance; as the view
-        `requested_run`. Runs from before there were requests are those of the instances that made them."""
+        """Return the runs that these instances requested, with the names that each run has for the instance.
+
+        Same as the view `requested_run`. Runs older than the request table belong to the instance that executed them.
+        """
         if not instances:
             return ()
         requests = self.read(RunRequest, instance_key=instances)
@@ -183,7 +193,7 @@ class Store:
                 yield RunKey(key)
 
     def put_file(self, content: Path | bytes) -> str:
-        """Keep a log or another file, compressed; its SHA-256. A file that is there already is left alone."""
+        """Store a log or another file, compressed; return its SHA-256. Does not rewrite an existing file."""
         data = content if isinstance(content, bytes) else content.read_bytes()
         sha = hashlib.sha256(data).hexdigest()
         if self.disk.size(file_path(sha)) is None:
@@ -191,7 +201,7 @@ class Store:
         return sha
 
     def open_file(self, sha: str) -> IO[bytes]:
-        """The content of a kept file. `NotFound` where there is none with this SHA-256."""
+        """Return the content of a stored file. Raises `NotFound` if no file has this SHA-256."""
         try:
             return BytesIO(gzip.decompress(self.disk.read(file_path(sha))))
         except FileNotFoundError:
@@ -199,36 +209,38 @@ class Store:
             raise NotFound(f"the store has no file {sha or '(empty name)'}", hint=hint) from None
 
     def seed(self, *, missing_only: bool = False) -> None:
-        """Write one file without rows for each table, so that every glob finds something and knows all columns."""
+        """Write one file without rows for each table, so that every glob matches and has all columns."""
         for row_type in TABLES:
             path = f"{table_name(row_type)}/{SCHEMA_FOLDER}/part-empty.parquet"
             if not missing_only or self.disk.size(path) is None:
                 self.disk.write(path, parquet_bytes(stored_schema(row_type).empty_table()))
 
     def version(self, tables: Sequence[type[Any]] = TABLES) -> str:
-        """Changes with every file of these tables that is written, moved or removed. Lists them."""
+        """Return a digest that changes if any file of these tables is written, moved or removed. Lists the tables."""
         listed = [self.disk.files(table_name(row_type)) for row_type in tables]
         return hashlib.sha256(repr(listed).encode()).hexdigest()
 
     def quarantine(self) -> tuple[Problem, ...]:
-        """Move files that cannot be read aside, as `*.torn`; what was moved. Cheap: reads footers, and of files only
-        that have changed since it was last done."""
+        """Rename unreadable files to `*.torn`; return the problems found.
+
+        Cheap: reads only the footers of files that changed since the last call.
+        """
         return quarantine_new(self.disk)
 
     def check(self, runner_version: str = "") -> tuple[Problem, ...]:
-        """Everything that is wrong with the store. Reads every page and changes nothing.
+        """Return all problems of the store. Reads every page and changes nothing.
 
-        With a `runner_version`, instances that were last run by another one as well.
+        With `runner_version`, also reports instances whose last run used another runner version.
         """
         return health.check(self.disk, runner_version)
 
     def compact(self, *, grace_s: float = 600.0) -> compaction.Compacted:
-        """Merge small files, and remove what was merged so many seconds ago (compaction.py)."""
+        """Merge small files, and delete files that were merged more than `grace_s` seconds ago (compaction.py)."""
         return compaction.compact(self.disk, grace_s=grace_s)
 
     def gc(self, *, grace_s: float = 86_400.0) -> tuple[str, ...]:
-        """Delete what nothing has referred to for `grace_s` seconds; the paths."""
-        from tasks.adapters.store.views import materialized as judged  # takes DuckDB, which no writer of rows needs
+        """Delete files that have been unreferenced for `grace_s` seconds; return their paths."""
+        from tasks.adapters.store.views import materialized as judged  # imports DuckDB; writers need none
 
         return tuple(sorted((*compaction.collect(self.disk, grace_s=grace_s), *judged.collect(self.disk, grace_s))))
 
@@ -247,13 +259,16 @@ def _single_type(rows: Sequence[Any]) -> type[Any]:
 
 
 def _write_name(key: str) -> str:
-    """File name of a write that may come again. Machines that work together never replace a file: a compaction on one
-    would delete what another has put in its place meanwhile, and no lease holds for one that stands still. Which rows
-    count follows from their stamps (latest.py)."""
+    """Return the file name of a write that may be repeated.
+
+    Machines that share a store never replace a file. Otherwise compaction on one machine could delete what another
+    machine has just written under the same name: a lease expires if its holder hangs. Stamps decide which rows count
+    (latest.py).
+    """
     return part_name(f"{key}-{secrets.token_hex(4)}" if session() else key)
 
 
 def _shared(rows: Sequence[Any], column: str) -> str:
-    """The value that all rows have in a column; `mixed` where they differ, `all` where there is no such column."""
+    """Return the value that all rows have in a column: `mixed` if they differ, `all` if there is no such column."""
     values = {str(getattr(row, column, "all")) for row in rows}
     return values.pop() if len(values) == 1 else "mixed"

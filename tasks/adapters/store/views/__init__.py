@@ -1,1 +1,1 @@
-"""The SQL files as DuckDB views, and their materialised verdicts."""
+"""The files of `sql/` as DuckDB views, and the materialized verdicts."""

@@ -1,4 +1,4 @@
-"""The audits of `sql/audits`: questions that must find nothing."""
+"""Runs the audits of `sql/audits`: queries that must return no rows."""
 
 from __future__ import annotations
 
@@ -23,18 +23,18 @@ FOLDER = "audits"
 
 @dataclass(frozen=True, slots=True)
 class Audit:
-    """What one audit found."""
+    """The result of one audit."""
 
     name: str
     about: str
-    """What its file says that must not be there."""
+    """Description from the audit's file: the rows that must not exist."""
     rows: pa.Table
 
 
 def audits(store_root: str, sql: Path) -> tuple[Audit, ...]:
-    """Every audit over the rows that are there now, by name; their rows in order.
+    """Run every audit over the current rows; return the results by name, with sorted rows.
 
-    They look at what the runs say, not at what is kept of it, a batch of instances after the other.
+    Audits read the runs, not the materialized views, one batch of instances at a time.
     """
     known = named_queries(sql)
     asked = sorted((one for one in known if one.kind == FOLDER), key=lambda one: one.name)
@@ -49,7 +49,7 @@ def audits(store_root: str, sql: Path) -> tuple[Audit, ...]:
 def _found(
     disk: Disk, tables: Sequence[type[Any]], questions: Sequence[SqlFile], asked: Sequence[SqlFile]
 ) -> list[pa.Table]:
-    """What each audit finds, over all batches; over an empty store where there is no instance."""
+    """Return the rows of each audit over all batches. A store without instances gives one empty batch."""
     with connected(store=disk.url) as connection:
         connection.execute(WITH_WITHDRAWN)
         found = []

@@ -1,8 +1,8 @@
-"""The rows about a few instances at a time, with files of `sql/` defined over them: what bounds the memory.
+"""Evaluates files of `sql/` for a few instances at a time, to bound memory.
 
-A view over all runs joins, groups and sorts all outcomes at once; ten million of them took 7 GB. Nothing that is said
-of an instance depends on runs that it did not ask for, so the same definitions are computed over one batch of instances
-after the other, each view once.
+A view over all runs joins, groups and sorts all outcomes at once; ten million outcomes took 7 GB. Results about an
+instance depend only on runs that it requested. The same definitions are therefore computed for one batch of instances
+at a time, each view once.
 """
 
 from __future__ import annotations
@@ -27,39 +27,39 @@ from tasks.domain.table import table_name
 
 KEY = "instance_key"
 FULL = "full_"
-"""Prefix of a table with the rows about all instances that are asked about."""
+"""Prefix of a table with the rows of all requested instances."""
 RUNS_OF = f"{FULL}runs_of"
-"""Table of the runs that each instance asked for."""
+"""Table of the runs that each instance requested."""
 ASKING = (RunRequest, FixRun)
-"""Tables that say, beside `run` itself, which runs an instance asked for (`sql/views/requested_run.sql`)."""
+"""Tables that, besides `run`, record which runs an instance requested (`sql/views/requested_run.sql`)."""
 BATCH_CASES = 200_000
-"""Outcomes of a batch, about: with all that follows from them they take some 300 MB."""
+"""Approximate number of outcomes per batch: with all derived rows they take some 300 MB."""
 BATCH_INSTANCES = 200
 
 
 @dataclass(frozen=True, slots=True)
 class Instance:
-    """What tells how to share out the work."""
+    """An instance with the facts that decide its batch."""
 
     key: str
     repo: str
     cases: int
-    """Outcomes of all its runs."""
+    """Number of outcomes of all its runs."""
 
 
 def has_key(row_type: type[Any]) -> bool:
-    """Whether the rows say which instance they are about."""
+    """Whether the table has a column `instance_key`."""
     return any(column.name == KEY for column in columns(row_type))
 
 
 def load(
     connection: duckdb.DuckDBPyConnection, disk: Disk, tables: Sequence[type[Any]], keys: Iterable[str] | None
 ) -> tuple[Instance, ...]:
-    """Tables `full_…` with the rows that count about these instances, or all; those instances.
+    """Create tables `full_…` with the rows that count for the instances in `keys`, or for all. Returns the instances.
 
-    Runs are those that the instances asked for, whichever made them. Outcomes and lines come with each batch. Of
-    candidates, those of the same instance ids come too: one of two that were handed in for the same place may have been
-    made for another version of the instance.
+    Runs are those that the instances requested, whichever instance executed them. `enter` loads outcomes and lines per
+    batch. Candidates are loaded by instance id: of two candidates for the same place, one may belong to another version
+    of the instance.
     """
     if keys is not None:
         connection.register("asked_keys", pa.table({KEY: pa.array(list(keys), pa.string())}))
@@ -82,7 +82,7 @@ def load(
 
 
 def _runs_of(source: str, keys: Iterable[str] | None) -> str:
-    """SELECT of the instance and the key of every run that it asked for; `source` has all stored rows of `run`."""
+    """Return a SELECT of instance and key of every requested run; `source` has all stored rows of `run`."""
     about = "" if keys is None else f" WHERE {KEY} IN (FROM asked)"
     asking = (source, *(f"{FULL}{table_name(row_type)}" for row_type in ASKING))
     return " UNION ".join(f"SELECT {KEY}, run_key FROM {one}{about}" for one in asking)
@@ -91,7 +91,7 @@ def _runs_of(source: str, keys: Iterable[str] | None) -> str:
 def _instances(
     connection: duckdb.DuckDBPyConnection, tables: Sequence[type[Any]], keys: Iterable[str] | None
 ) -> tuple[Instance, ...]:
-    """By repository, so that a batch reads the files of few."""
+    """Return the instances ordered by repository, so that a batch reads the files of few repositories."""
     keyed = sorted(table_name(one) for one in tables if one is not Run and one not in FACTS and has_key(one))
     found = " UNION ".join(f"SELECT {KEY} FROM {name}" for name in (RUNS_OF, *(f"{FULL}{one}" for one in keyed)))
     wanted = "" if keys is None else f"WHERE k.{KEY} IN (FROM asked)"
@@ -104,7 +104,7 @@ def _instances(
 
 
 def batches(instances: Iterable[Instance]) -> Iterator[tuple[Instance, ...]]:
-    """In the order given, of about `BATCH_CASES` outcomes each."""
+    """Yield batches of about `BATCH_CASES` outcomes each, in the given order."""
     held: list[Instance] = []
     for one in instances:
         if held and (len(held) == BATCH_INSTANCES or sum(h.cases for h in held) + one.cases > BATCH_CASES):
@@ -122,7 +122,8 @@ def enter(
     questions: Sequence[SqlFile],
     batch: Sequence[Instance],
 ) -> None:
-    """Define everything over the rows about this batch; `load` was called for it. What was defined before goes."""
+    """Define all tables and files of `sql/` over the rows of this batch, replacing the previous
+    batch. Requires `load`."""
     connection.register("batch_keys", pa.table({KEY: pa.array([one.key for one in batch], pa.string())}))
     connection.execute("CREATE OR REPLACE TABLE batch AS FROM batch_keys")
     for row_type in tables:
@@ -146,7 +147,7 @@ def _about(row_type: type[Any]) -> str:
 def _load_facts(
     connection: duckdb.DuckDBPyConnection, disk: Disk, row_type: type[Any], batch: Sequence[Instance]
 ) -> None:
-    """Outcomes or lines of the runs of a batch."""
+    """Load the outcomes or lines of the runs of a batch."""
     name = table_name(row_type)
     wanted = f"SELECT run_key, {PART} FROM {FULL}run{_about(Run)}"
     keys = {row[0] for row in connection.sql(wanted).fetchall()}

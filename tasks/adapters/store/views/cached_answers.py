@@ -1,6 +1,6 @@
-"""Answers that are kept: the same question over the same files has the same answer, whichever process asks.
+"""Caches query results across processes: the same query over the same files has the same result.
 
-To read the files of thirty instances and judge them takes two CPU seconds, to see that no file is another one 0.03.
+Reading the files of 30 instances and computing their verdicts takes 2 CPU s; checking that no file changed takes 0.03.
 """
 
 from __future__ import annotations
@@ -21,20 +21,19 @@ from tasks.domain.tables import TABLES
 from tasks.domain.undone import FlowRound, Undone
 
 SETTLED_S = 0.05
-"""Two writes under one name may share a tick of the clock; a file that is older than this can be told from the next."""
+"""Two writes under one name may get the same timestamp. A file older than this differs visibly from a later one."""
 BASIS = b"swt.basis"
 NOT_ASKED = (FlowRound, Undone)
-"""Every command writes these; a kept answer is about none of them."""
+"""Every command writes these tables; no cached query reads them."""
 
 
 def kept_answers(
     store_root: str, sql: Path, names: Sequence[str], statements: Sequence[str], folder: Path
 ) -> tuple[pa.Table, ...]:
-    """`answers` to questions that need none of `NOT_ASKED`, from `folder` where the store's files, the definitions and
-    the statements are what they were.
+    """Return `answers` for queries that need no table of `NOT_ASKED`, cached in `folder`.
 
-    There are never more than 256 files: a later question takes the place of an earlier one now and then. Nothing is
-    kept of a store that does not tell when a file was changed.
+    A cached result is valid while the store's files, the definitions and the statements are the same. The cache has at
+    most 256 files: a query may overwrite the result of another. Stores that report no change time are not cached.
     """
     disk = open_disk(store_root)
     files = _settled(disk)
@@ -57,7 +56,7 @@ def _files(disk: Disk) -> list[Entry]:
 
 
 def _settled(disk: Disk) -> list[Entry]:
-    """The files, listed when a later write would look different."""
+    """List the files, after a wait if one is so new that a later write could look the same."""
     files = _files(disk)
     youngest = max((entry.changed for entry in files), default=0.0)
     left = youngest + SETTLED_S - time.time()
@@ -72,7 +71,7 @@ def _key(asked: Sequence[object], files: Sequence[Entry]) -> str:
 
 
 def _read(file: Path, key: str) -> tuple[pa.Table, ...] | None:
-    """Null where something else is there, or nothing."""
+    """Return the cached tables. None if the file is missing or belongs to another query."""
     tables = []
     try:
         with pa.OSFile(str(file)) as source:

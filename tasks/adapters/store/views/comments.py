@@ -1,14 +1,13 @@
-"""What each view and each of its columns means, out of the headers of `sql/`: comments in the database, and the
-data dictionary.
+"""Derives the meaning of each view and column from the headers of `sql/`, for database comments and the dictionary.
 
-A header says it of a column in one of two ways, after its first paragraph:
+A header describes a column in one of two ways, after its first paragraph:
 
     -- n: instances that count. low, high: Wilson's 95 % interval.
     -- measured   every run that is needed is there
 
-A column that the header does not name means what the column of that name means in what the view is made of: first what
-is referred to ("Columns as in `paper`"), then what it needs, in order; at the end of that way are the docstrings of the
-tables. So each thing is said in one place.
+A column without a description inherits it from the column of the same name in a source of the view. The first sources
+are references ("Columns as in `paper`"), then the needs, in order; the last are the docstrings of the tables. Each
+meaning is therefore written in one place.
 """
 
 from __future__ import annotations
@@ -35,17 +34,17 @@ _SENTENCE = re.compile(r"(?<=[.]) (?=[A-Z])")
 
 @dataclass(frozen=True, slots=True)
 class ViewComment:
-    """One view that `sql/` defines."""
+    """A view that `sql/` defines, with the meaning of its columns."""
 
     name: str
     kind: str
     text: str
     columns: Mapping[str, tuple[str, str]]
-    """Name → its type in DuckDB, and what it means; empty where nothing says so."""
+    """Column name → DuckDB type and meaning; the meaning may be empty."""
 
 
 def view_comments(connection: duckdb.DuckDBPyConnection, questions: Sequence[SqlFile]) -> tuple[ViewComment, ...]:
-    """Of every view of these files, which are defined on the connection."""
+    """Return the comments of every view of these files, which must be defined on the connection."""
     texts = _Texts({question.name: question for question in questions})
     found = _columns_of(connection)
     return tuple(
@@ -61,7 +60,7 @@ def view_comments(connection: duckdb.DuckDBPyConnection, questions: Sequence[Sql
 
 
 def statements(comments: Sequence[ViewComment]) -> str:
-    """The comments as SQL."""
+    """Return the comments as SQL statements."""
     lines = [f"COMMENT ON VIEW {one.name} IS {literal(one.text)};" for one in comments]
     lines += [
         f"COMMENT ON COLUMN {one.name}.{quoted(column)} IS {literal(text)};"
@@ -73,7 +72,7 @@ def statements(comments: Sequence[ViewComment]) -> str:
 
 
 def said_of(lines: Iterable[str]) -> dict[str, str]:
-    """Name → what the text of a header says of it, in either way."""
+    """Return the meaning of each name that a header describes, in either way."""
     found: dict[str, str] = {}
     prose: list[str] = []
     names: list[str] = []
@@ -108,7 +107,7 @@ class _Texts:
     headers: dict[str, tuple[dict[str, str], tuple[str, ...]]] = field(default_factory=dict)
 
     def of(self, name: str, column: str) -> str:
-        """What a column of a table, or of what a file defines, means; empty where nothing says so."""
+        """Return the meaning of a column of a table or of an object that a file defines; empty if no source has one."""
         if name in self.tables:
             return self.tables[name].get(column, "")
         if (name, column) not in self.known:
@@ -130,7 +129,7 @@ class _Texts:
 
 
 def _columns_of(connection: duckdb.DuckDBPyConnection) -> dict[str, dict[str, str]]:
-    """Table or view → its columns in order, with their types."""
+    """Return the columns of each table or view in order, with their types."""
     found: dict[str, dict[str, str]] = {}
     asked = "SELECT table_name, column_name, data_type FROM duckdb_columns() ORDER BY table_name, column_index"
     for name, column, kind in connection.sql(asked).fetchall():

@@ -1,6 +1,6 @@
-"""`swt.duckdb`: views over the store and nothing else. Deleting it loses nothing.
+"""Builds `swt.duckdb`, which contains only views over the store. Deleting the file loses no data.
 
-Building it reads the rows of instances that are not judged yet, or otherwise (materialized.py), and no others.
+A build reads only the rows of instances whose materialized verdicts are missing or outdated (materialized.py).
 """
 
 from __future__ import annotations
@@ -54,22 +54,21 @@ from tasks.domain.table import table_name
 from tasks.domain.tables import TABLES
 
 FORMAT = "v1.5.0"
-"""Storage version of the file: command lines from DuckDB 1.5 on can open it."""
+"""Storage version of the file. DuckDB command lines from 1.5 on can open it."""
 
 Value = str | int | bool | date | None
-"""What `selection` writes into a statement."""
+"""Type of a value that `selection` writes into a statement."""
 
 MADE_FROM = "made_from"
-"""The view that says by a digest what the file was made from."""
+"""Name of the view with the digest of what the file was built from."""
 
 
 def build_views(store_root: str, database: Path, sql: Path, progress: Progress | None = None) -> tuple[SqlFile, ...]:
-    """Write the database file anew: a view per table of the domain, then every file below `sql`; those, in order.
+    """Rebuild the database file: a view per table of the domain, then every file of `sql`. Returns the files in
+    order.
 
-    What is kept is brought up to date.
-
-    Torn files of the store are moved aside first. Whoever has the old file open keeps it. Paths in the views are
-    absolute: after the store has moved, build again.
+    Moves torn files to quarantine first, and updates the materialized views last. A process with the old file open
+    keeps it. Paths in the views are absolute: build again after moving the store.
     """
     questions = named_queries(sql)
     store = Store(store_root)
@@ -87,16 +86,16 @@ def build_views(store_root: str, database: Path, sql: Path, progress: Progress |
 
 
 def replace_database(database: Path, url: str, questions: tuple[SqlFile, ...]) -> None:
-    """Write the views of these questions, as they are, to a file."""
+    """Write the views of these files to a database file."""
     _replace(database, lambda path: _write(path, url, questions, ""))
 
 
 def _replace(database: Path, write: Callable[[Path], None]) -> None:
-    """Whole or not at all."""
+    """Replace the file atomically."""
     database.parent.mkdir(parents=True, exist_ok=True)
     unfinished = database.with_name(f".{database.name}.{secrets.token_hex(4)}.tmp")
     try:
-        unfinished.touch()  # an error of this place's; DuckDB's would be taken for one of the store's files
+        unfinished.touch()  # fails here if unwritable: steadily() retries DuckDB's error
         steadily(lambda: write(unfinished))
         database.with_name(database.name + ".wal").unlink(missing_ok=True)
         unfinished.replace(database)
@@ -105,9 +104,9 @@ def _replace(database: Path, write: Callable[[Path], None]) -> None:
 
 
 def ensure_views(store_root: str, database: Path, sql: Path, progress: Progress | None = None) -> None:
-    """`build_views`, unless the file was made for this store from the same definitions.
+    """Call `build_views`, unless the file was built for this store from the same definitions.
 
-    Torn files go, and what is kept is brought up to date, in any case.
+    Always moves torn files to quarantine and updates the materialized views.
     """
     store = Store(store_root)
     digest, place = _recorded(database)
@@ -121,9 +120,9 @@ def ensure_views(store_root: str, database: Path, sql: Path, progress: Progress 
 
 
 def query(database: Path, sql: str, *, withdrawn: bool = False) -> pa.Table:
-    """The answer to one statement, which cannot write; whether tables count what was withdrawn as well.
+    """Return the result of one read-only statement. `withdrawn` includes withdrawn instances.
 
-    `NotFound` without a database, `BadInput` for bad SQL.
+    Raises `NotFound` without a database, `BadInput` for invalid SQL.
     """
     if not database.exists():
         raise NotFound(f"there is no {database}", hint="build it with `swt store views`")
@@ -140,8 +139,10 @@ def selection(
     *,
     arguments: Sequence[Value | Sequence[Value]] = (),
 ) -> str:
-    """The statement that asks for the rows of a view, or of a macro with arguments, whose columns have one of these
-    values each; None among the values is null."""
+    """Return a statement that selects rows of a view, or of a macro with arguments.
+
+    `wanted` maps a column to its accepted values; None among the values matches null.
+    """
     where = " AND ".join(_among(quoted(name), values) for name, values in (wanted or {}).items())
     called = f"({', '.join(map(_written, arguments))})" if arguments else ""
     rows = f"FROM {quoted(view)}{called}" + (f" WHERE {where}" if where else "")
@@ -149,7 +150,8 @@ def selection(
 
 
 def _among(column: str, values: Sequence[Value]) -> str:
-    """No value means no row: `IN ()` would be a syntax error."""
+    """Return the condition that a column has one of the values. Without values it is NULL: `IN
+    ()` is a syntax error."""
     some = ", ".join(_written(value) for value in values if value is not None) or "NULL"
     return f"({column} IN ({some}) OR {column} IS NULL)" if None in values else f"{column} IN ({some})"
 
@@ -167,7 +169,7 @@ def _written(value: Value | Sequence[Value]) -> str:
 
 
 def run_named(database: Path, key: str) -> dict[str, Any]:
-    """The row of `run` whose key begins so; `NotFound` where there is none, `UsageError` where there are several."""
+    """Return the row of `run` whose key starts with `key`. Raises `NotFound` for none, `UsageError` for several."""
     asked = f"FROM run WHERE starts_with(run_key, {literal(key.lower())}) ORDER BY run_key LIMIT 2"
     found: list[dict[str, Any]] = query(database, asked).to_pylist()
     if not found:
@@ -178,8 +180,10 @@ def run_named(database: Path, key: str) -> dict[str, Any]:
 
 
 def carry_away(store_root: str, sql: Path, out: Path) -> int:
-    """Write one file that needs no store: every table of the domain and every kept view as a table, the questions as
-    views over them. The number of tables. What is kept has to be up to date.
+    """Write a self-contained file: tables of the domain and materialized views as tables, other files of `sql` as
+    views.
+
+    Returns the number of tables. The materialized views must be up to date.
     """
     questions, url = named_queries(sql), Store(store_root).url
     kept = kept_of(questions)
@@ -203,12 +207,12 @@ def carry_away(store_root: str, sql: Path, out: Path) -> int:
 
 
 def table_views(url: str) -> tuple[str, ...]:
-    """CREATE statements of the views of all tables, with their descriptions as comments."""
+    """Return the CREATE statements of the views of all tables, with descriptions as comments."""
     return tuple(text for row_type in TABLES for text in _table_view(url, row_type))
 
 
 def _definitions(url: str, sql: Path) -> str:
-    """Digest of all that decides what is in the file: the store's place, `sql`, the domain, this package."""
+    """Return a digest of everything that decides the file's content: the store URL, `sql`, the domain, this package."""
     digest = hashlib.sha256(f"{FORMAT} {duckdb.__version__} {url}".encode())
     domain, package = Path(domain_tables.__file__).parent, Path(__file__).parents[1]
     for path in (*sorted(sql.rglob("*.sql")), *sorted(domain.glob("*.py")), *sorted(package.rglob("*.py"))):
@@ -217,7 +221,7 @@ def _definitions(url: str, sql: Path) -> str:
 
 
 def _recorded(database: Path) -> tuple[str, MaterializedPlace]:
-    """The digest that is in the file, empty where there is none, and where its kept rows are."""
+    """Return the digest in the file, or "" without a file, and the location of its materialized rows."""
     try:
         with connected(database) as connection:
             asked = f"SELECT digest, kept_below, kept_from FROM {MADE_FROM}"
@@ -228,7 +232,8 @@ def _recorded(database: Path) -> tuple[str, MaterializedPlace]:
 
 
 def _write(path: Path, url: str, questions: tuple[SqlFile, ...], definitions: str) -> None:
-    """What no store decides comes from `_made`; then what its place is in: tables, what is kept, and the digest."""
+    """Write the file: first the part that `_made` caches for all stores, then tables, materialized views and the
+    digest."""
     made = _made(tuple((one, one.path.read_text("utf-8")) for one in questions))
     kept = kept_of(questions)
     path.unlink(missing_ok=True)
@@ -248,7 +253,8 @@ def _write(path: Path, url: str, questions: tuple[SqlFile, ...], definitions: st
 
 @contextmanager
 def _writing(path: Path, url: str = "") -> Iterator[duckdb.DuckDBPyConnection]:
-    """A connection that writes to a database file, all or nothing. Without a store there are tables of no rows."""
+    """Yield a connection that writes to a database file in one transaction. Without a store,
+    the tables have no rows."""
     with connected(store=url) as connection:
         if not url:
             _empty_tables(connection)
@@ -263,16 +269,17 @@ def _writing(path: Path, url: str = "") -> Iterator[duckdb.DuckDBPyConnection]:
 
 @dataclass(frozen=True, slots=True)
 class _Made:
-    """What a database file has whatever the store is."""
+    """The part of a database file that is the same for every store."""
 
     file: bytes
     of_kept: str
-    """Statements: comments on the views that are kept, which each file defines for itself."""
+    """SQL comments on materialized views, which each file defines itself."""
 
 
 @lru_cache(maxsize=2)
 def _made(texts: tuple[tuple[SqlFile, str], ...]) -> _Made:
-    """All views over tables of no rows. It takes two CPU seconds, and a process may make a file for several stores."""
+    """Build all views over empty tables. Takes two CPU seconds; cached, as a process may build files for several
+    stores."""
     questions = tuple(question for question, _ in texts)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "views.duckdb"
@@ -287,10 +294,10 @@ def _made(texts: tuple[tuple[SqlFile, str], ...]) -> _Made:
 
 
 def _define_all(connection: duckdb.DuckDBPyConnection, questions: tuple[SqlFile, ...]) -> None:
-    """Every view, first as an empty table, then from the last to the first as itself.
+    """Define every view, first as an empty table, then from the last to the first as a view.
 
-    DuckDB looks through all that a view is made of when it is created; tables end that look. For a hundred views that
-    stand on each other this is four times cheaper.
+    DuckDB binds all underlying views when it creates one; tables stop this. For a hundred nested views this is four
+    times cheaper.
     """
     for question in questions:
         define(connection, as_tables(question))
@@ -301,7 +308,7 @@ def _define_all(connection: duckdb.DuckDBPyConnection, questions: tuple[SqlFile,
 
 
 def _kept_views(kept: Materialized, url: str) -> Iterator[str]:
-    """CREATE statements of the index and of all that is kept below it."""
+    """Yield the CREATE statements of the index and of all materialized views."""
     if not kept.names:
         return
 
@@ -317,14 +324,14 @@ def _kept_views(kept: Materialized, url: str) -> Iterator[str]:
 
 
 def empty_database(connection: duckdb.DuckDBPyConnection, questions: tuple[SqlFile, ...]) -> None:
-    """The tables without rows, and what `sql/` defines over them, as tables: to ask for names and types."""
+    """Define the empty tables, and the objects of `sql/` over them as tables, to query names and types."""
     _empty_tables(connection)
     for question in questions:
         define(connection, as_tables(question))
 
 
 def _empty_tables(connection: duckdb.DuckDBPyConnection) -> None:
-    """Tables to define `sql/` against without opening a file each time; the views over files replace them."""
+    """Create empty tables, so that defining `sql/` opens no file. The views over files replace them."""
     for row_type in TABLES:
         connection.register("no_rows", arrow_schema(row_type).empty_table())
         connection.execute(f"CREATE TABLE memory.main.{table_name(row_type)} AS FROM no_rows")
@@ -342,13 +349,13 @@ def _comments(row_type: type[Any], kind: str) -> tuple[str, ...]:
 
 
 def _text(described: Any) -> str:
-    """Description of a schema or a field."""
+    """Return the description of a schema or a field."""
     return bytes((described.metadata or {}).get(DESCRIPTION, b"")).decode()
 
 
 def _query(database: Path, sql: str, *, withdrawn: bool = False) -> pa.Table:
     with connected(database) as connection:
-        with suppress(duckdb.CatalogException, duckdb.BinderException):  # carried away, or made by another version
+        with suppress(duckdb.CatalogException, duckdb.BinderException):  # carried away, or built by another version
             ((store,),) = connection.sql(f"SELECT store FROM {MADE_FROM}").fetchall()
             reach(connection, store)
         if withdrawn:

@@ -1,4 +1,4 @@
-"""The data dictionary: every table and view with its columns, as Markdown. Made by `swt query --dictionary`."""
+"""Generates the data dictionary: every table and view with its columns, as Markdown (`swt query --dictionary`)."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def _table(row_type: type[Any]) -> str:
 
 
 def _counting(row_type: type[Any]) -> str:
-    """Which of several stored rows the view shows."""
+    """Describe which of several stored rows the view shows."""
     if row_type is Run:
         return "One row per `run_key`: one that is not `infrastructure` where there is any, then the latest."
     if row_type in FACTS:
@@ -103,7 +103,7 @@ def _line(column: Column, hint: Any) -> str:
 
 
 def _values(hint: Any) -> str:
-    """The closed list of values of an enum, optional or not."""
+    """Return the list of values of an enum, optional or not."""
     for kind in (hint, *get_args(hint)):
         if isinstance(kind, type) and issubclass(kind, StrEnum):
             return "One of " + ", ".join(f"`{member.value}`" for member in kind) + "."

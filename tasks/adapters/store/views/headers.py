@@ -1,4 +1,4 @@
-"""What a file of `sql/` says of itself above its first statement; read without DuckDB, so listing costs nothing."""
+"""Parses the comment header of each file of `sql/` without DuckDB, so that listing the files is cheap."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 KINDS = ("tables", "graders", "audits", "views", "macros", "pages")
-"""Folders of `sql/`, what people ask for first."""
+"""Folders of `sql/`, the most used first."""
 _COMMENTS = re.compile(r"\A(?:\s*--[^\n]*\n|\s+|/\*.*?\*/)*", re.DOTALL)
 _NEEDS = re.compile(r"--\s*needs\s*:(.*)", re.IGNORECASE)
 _KEPT = re.compile(r"--\s*kept: beside the runs\s*$", re.IGNORECASE)
@@ -18,13 +18,13 @@ _KEPT = re.compile(r"--\s*kept: beside the runs\s*$", re.IGNORECASE)
 class Header:
     name: str
     kind: str
-    """Folder that the file is in."""
+    """Folder of the file."""
     description: str
     """First paragraph, on one line."""
 
 
 def headers(sql: Path, kinds: Sequence[str] = KINDS) -> tuple[Header, ...]:
-    """Of every file of these folders, by folder and name."""
+    """Return the header of every file of these folders, sorted by folder and name."""
     return tuple(
         Header(path.stem, kind, description(leading_comments(path.read_text("utf-8"))))
         for kind in kinds
@@ -33,18 +33,18 @@ def headers(sql: Path, kinds: Sequence[str] = KINDS) -> tuple[Header, ...]:
 
 
 def leading_comments(text: str) -> list[str]:
-    """The lines above the first statement that are not blank."""
+    """Return the non-blank lines above the first statement."""
     found = _COMMENTS.match(text)
     return [line.strip() for line in text[: found.end() if found else 0].splitlines() if line.strip()]
 
 
 def without_comments(statement: str) -> str:
-    """The statement without the comments above it."""
+    """Return the statement without the comments above it."""
     return _COMMENTS.sub("", statement + "\n").strip()
 
 
 def description(header: Iterable[str]) -> str:
-    """The lines up to the first empty comment or the needs."""
+    """Return the lines up to the first empty comment, `needs` line or `kept` line, joined."""
     lines: list[str] = []
     for line in header:
         words = line.removeprefix("--").strip()
@@ -55,7 +55,7 @@ def description(header: Iterable[str]) -> str:
 
 
 def body(header: Iterable[str]) -> list[str]:
-    """The lines after the description, as they are indented; without the needs."""
+    """Return the lines after the description with their indentation, without `needs` and `kept` lines."""
     lines = [
         line.removeprefix("--").removeprefix(" ").rstrip()
         for line in header
@@ -65,11 +65,11 @@ def body(header: Iterable[str]) -> list[str]:
 
 
 def is_kept(header: Iterable[str]) -> bool:
-    """Whether a line `-- kept: beside the runs` is among them."""
+    """Whether the header has a line `-- kept: beside the runs`."""
     return any(_KEPT.match(line) for line in header)
 
 
 def needs(header: Iterable[str]) -> tuple[str, ...]:
-    """What the `-- needs:` lines name, in order."""
+    """Return the names in the `-- needs:` lines, in order."""
     names = (name.strip() for line in header if (match := _NEEDS.match(line)) for name in match[1].split(","))
     return tuple(name for name in names if name)

@@ -1,8 +1,8 @@
-"""Several questions at once over the rows that are there now: files are read once, and every view is computed once.
+"""Answers several queries over the current rows: each file is read once, and each view is computed once.
 
-In the database file a view reads all that it needs anew, once for each mention of it. That is right for one question;
-a flow that has several about the same verdicts asks here. Materialized views are read from their rows, which are
-updated before (materialized.py).
+In the database file, a view reads its inputs again for each reference. That suits a single query; a flow with several
+queries about the same verdicts uses this module. Materialized views are updated first, then read from their rows
+(materialized.py).
 """
 
 from __future__ import annotations
@@ -43,23 +43,23 @@ from tasks.domain.table import table_name
 from tasks.domain.tables import TABLES
 
 RUNS = "all_runs"
-"""Every stored row of `run`: facts are read by way of it."""
+"""Table with every stored row of `run`; facts are selected by joining it."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Needed:
-    """What has to be there before something can be asked."""
+    """The tables and files that a set of names depends on."""
 
     tables: tuple[type[Any], ...]
     questions: tuple[SqlFile, ...]
-    """In order; those that are kept stand among the others."""
+    """In dependency order, including materialized views."""
     kept: Materialized
 
 
 def answers(store_root: str, sql: Path, names: Sequence[str], statements: Sequence[str]) -> tuple[pa.Table, ...]:
-    """The answer to each statement. They may use `names`: tables of the domain and files of `sql`.
+    """Return the result of each statement. Statements may use `names`: tables of the domain and files of `sql`.
 
-    Flows name what they ask about, so what was withdrawn counts here. Torn files are moved aside on the way.
+    Includes withdrawn instances, since flows name the instances that they query. Moves torn files to quarantine.
     """
     disk = open_disk(store_root)
     needed = _needed(sql, names)

@@ -1,16 +1,16 @@
-"""Judged once: what follows from the runs of an instance, kept beside them.
+"""Materialized views: the verdicts of each instance are computed once and stored next to the runs.
 
-    <root>/judged/<digest of the definitions>/<view>/part-<id>.parquet      rows of a `kept` view (questions.py)
+    <root>/judged/<digest of the definitions>/<view>/part-<id>.parquet      rows of a `kept` view (sql_files.py)
     <root>/judged/<digest of the definitions>/judgement/part-<id>.parquet   which part counts for which instance
-    <root>/judged/<digest of the definitions>/current.json                  the files that all was judged from
+    <root>/judged/<digest of the definitions>/current.json                  digest of the input files
 
-`sql/` stays the only definition: the rows are made by it (batches.py), under a digest of it, for a digest of all rows
-about the instance that it reads. Where either changes they are made anew; `differences` makes some of them again to see
-that they are the same. All of it can be deleted.
+`sql/` is the only definition: batches.py computes the rows, stored under a digest of the definitions. The index holds a
+digest of all input rows of an instance. If either digest changes, the rows are computed again. `differences` recomputes
+a sample to check the stored rows. All of it can be deleted.
 
-A reader lists the files of a view when it plans and opens them when it reads, so a file that was listed has to stay. A
-part that was replaced keeps its rows for `GRACE_S`; then a file without rows takes its name, and that one is deleted
-after `EMPTY_S`. The index is listed before the views, so every part that it names is listed with them.
+A reader lists the files of a view when it plans and opens them when it reads, so a listed file must stay. A replaced
+part keeps its rows for `GRACE_S`. Then a file without rows replaces it, which is deleted after `EMPTY_S`. A reader
+lists the index before the views, so every part that the index names is in the listing.
 """
 
 from __future__ import annotations
@@ -53,15 +53,15 @@ INDEX = "judgement"
 MARKER = "current.json"
 SEED = "part-empty.parquet"
 MANY = 24
-"""So many parts are merged into one: a question opens them all."""
+"""Number of parts above which they are merged: each query opens all of them."""
 GRACE_S = 600.0
-"""No question takes so long, so none reads the rows of a part that was replaced before."""
+"""No query takes this long, so no query reads the rows of a part that was replaced earlier."""
 EMPTY_S = 86_400.0
-"""How long a file without rows stays: a question that has listed it opens it within seconds."""
+"""How long a file without rows stays; a query opens the files that it listed within seconds."""
 FORGOTTEN_S = 14 * 86_400.0
-"""Rows of definitions that nobody has asked about for so long are deleted."""
+"""Rows of definitions that no process used for this long are deleted."""
 NAMED_BY_CONTENT = frozenset({("candidate", "patch"), ("suite", "patch"), ("proposed_fix", "patch")})
-"""Long columns that follow from the id in the same row, and need not be read to see that a row is the same."""
+"""Long columns that follow from the id in the same row. The fingerprint of a row leaves them out."""
 _INDEX_SCHEMA = pa.schema(
     [
         (KEY, pa.string()),
@@ -78,24 +78,24 @@ INDEX_TEXTS = {
     "by_commit": "40 hexadecimal digits of the project's commit; empty outside a checkout",
     PART: "the stored part that holds the kept rows",
 }
-"""What the columns of the index mean."""
+"""Meaning of the index columns."""
 Progress = Callable[[int, int], None]
-"""Called with the number of instances that are judged, and of those to judge."""
+"""Called with the number of computed instances and the number of all instances to compute."""
 
 
 @dataclass(frozen=True, slots=True)
 class MaterializedPlace:
-    """Where rows are kept and what they follow from: enough to see that they are up to date without reading `sql/`."""
+    """Location and inputs of materialized rows: enough to check that they are current without reading `sql/`."""
 
     root: str
-    """Folder in the store; empty where nothing is kept."""
+    """Folder in the store; empty if no view is materialized."""
     inputs: tuple[str, ...]
     """Names of tables."""
 
 
 @dataclass(frozen=True, slots=True)
 class Materialized:
-    """The views that are kept, and all that they are made of."""
+    """The materialized views and all definitions and tables that they depend on."""
 
     digest: str
     names: tuple[str, ...]
@@ -108,7 +108,7 @@ class Materialized:
 
     @property
     def inputs(self) -> tuple[type[Any], ...]:
-        """Tables whose rows tell whether an instance has to be judged again: outcomes and lines follow from runs."""
+        """Tables whose rows decide whether an instance is computed again. Outcomes and lines follow from runs."""
         return tuple(row_type for row_type in self.tables if row_type not in FACTS)
 
     @property
@@ -117,7 +117,7 @@ class Materialized:
 
 
 def kept_of(questions: Sequence[SqlFile]) -> Materialized:
-    """What is kept by the definitions of `sql/`; nothing may be."""
+    """Return the views that `sql/` declares as materialized; there may be none."""
     names = tuple(question.name for question in questions if question.kept)
     needed = needed_by(questions, names)
     closure = tuple(question for question in questions if question.name in needed)
@@ -130,35 +130,35 @@ def kept_of(questions: Sequence[SqlFile]) -> Materialized:
 
 
 def select_kept(name: str, source: Callable[[str], str]) -> str:
-    """SELECT of the rows of a kept view that count; `source(view)` is what to put after FROM."""
+    """Return a SELECT of the rows of a materialized view that count; `source(view)` is the text after FROM."""
     return f"SELECT v.* EXCLUDE ({PART}) FROM {INDEX} AS i JOIN {source(name)} AS v USING ({KEY}, {PART})"
 
 
 def select_index(source: Callable[[str], str]) -> str:
-    """SELECT of the parts that count."""
+    """Return a SELECT of the parts that count."""
     return f"SELECT * FROM {source(INDEX)}\nQUALIFY row_number() OVER (PARTITION BY {KEY} ORDER BY {PART} DESC) = 1"
 
 
 def glob_of_kept(url: str, kept: Materialized, name: str) -> str:
-    """FROM clause over the stored rows of a kept view, or of the index."""
+    """Return a FROM clause over the stored rows of a materialized view, or of the index."""
     return f"read_parquet({literal(f'{url}/{kept.root}/{name}/*.parquet')}, hive_partitioning=false)"
 
 
 def kept_source(disk: Disk, kept: Materialized) -> Callable[[str], str]:
-    """Name of a kept view → FROM clause over its files."""
+    """Return a function from the name of a materialized view to a FROM clause over its files."""
     return lambda name: glob_of_kept(disk.url, kept, name)
 
 
 def bring_up_to_date(store_root: str, sql: Path, progress: Progress | None = None) -> int:
-    """Judge what is new or changed, also by a change of `sql`; the number of instances that were judged.
+    """Compute new or changed instances, including those affected by a change of `sql`; return their number.
 
-    Cheap where nothing is: files are listed. One process at a time; others wait and then find it done.
+    If all are current, only lists files. One process computes at a time; others wait and then find the work done.
     """
     return judge(open_disk(store_root), kept_of(named_queries(sql)), progress)
 
 
 def judge(disk: Disk, kept: Materialized, progress: Progress | None = None) -> int:
-    """`bring_up_to_date` for definitions that were read already."""
+    """`bring_up_to_date` for parsed definitions."""
     if is_current(disk, kept.place):
         return 0
     with disk.lock(exclusive=True, name=".judging"):
@@ -175,7 +175,7 @@ def judge(disk: Disk, kept: Materialized, progress: Progress | None = None) -> i
 
 
 def is_current(disk: Disk, place: MaterializedPlace) -> bool:
-    """Whether no file about runs and candidates came, went or changed since everything was judged."""
+    """Whether no input file was added, removed or changed since the last computation."""
     if not place.root:
         return True
     try:
@@ -186,13 +186,13 @@ def is_current(disk: Disk, place: MaterializedPlace) -> bool:
 
 
 def listing(disk: Disk, place: MaterializedPlace) -> str:
-    """Changes with every file of the tables that verdicts are told from."""
+    """Return a digest that changes with every file of the input tables."""
     listed = [disk.files(name) for name in place.inputs]
     return hashlib.sha256(repr(listed).encode()).hexdigest()
 
 
 def seed(disk: Disk, kept: Materialized) -> None:
-    """A file without rows for each kept view, so that every glob finds something and knows the columns."""
+    """Write a file without rows for each materialized view, so that every glob matches and has all columns."""
     if disk.size(f"{kept.root}/{INDEX}/{SEED}") is not None:
         return
     for name, data in _seeds(kept):
@@ -206,7 +206,7 @@ def _empty_index() -> bytes:
 
 @lru_cache(maxsize=2)
 def _seeds(kept: Materialized) -> tuple[tuple[str, bytes], ...]:
-    """Name and file of each kept view, the same in every store."""
+    """Return the name and the empty file of each materialized view; the same for every store."""
     with connected() as connection:
         for row_type in kept.tables:
             connection.register("no_rows", arrow_schema(row_type).empty_table())
@@ -218,10 +218,10 @@ def _seeds(kept: Materialized) -> tuple[tuple[str, bytes], ...]:
 
 
 def differences(store_root: str, sql: Path, *, share: float, at_least: int, draw: int) -> Iterator[Problem]:
-    """Judge a random share of the instances again, at least so many: a problem for each view that says otherwise."""
+    """Recompute a random share of the instances, at least `at_least`; yield a problem for each view that differs."""
     disk, kept = open_disk(store_root), kept_of(named_queries(sql))
     if disk.size(f"{kept.root}/{INDEX}/{SEED}") is None:
-        return  # nothing was judged by these definitions
+        return  # no instance was computed with these definitions
     with connected(store=disk.url) as connection:
         source = kept_source(disk, kept)
         connection.execute(f"CREATE TABLE {INDEX} AS {select_index(source)}")
@@ -237,7 +237,7 @@ def differences(store_root: str, sql: Path, *, share: float, at_least: int, draw
 
 
 def _compare(connection: duckdb.DuckDBPyConnection, name: str, source: Callable[[str], str]) -> Iterator[Problem]:
-    """Instances of the batch of which a view says now what it does not say in its kept rows, or the other way."""
+    """Yield the instances of the batch for which a view and its stored rows differ."""
     connection.execute(f"CREATE OR REPLACE TEMP TABLE kept_rows AS {select_kept(name, source)}")
     about = f"WHERE {KEY} IN (FROM batch)"
     both = f"(FROM {name} {about}) AS said", f"(FROM kept_rows {about}) AS held"
@@ -251,7 +251,7 @@ def _compare(connection: duckdb.DuckDBPyConnection, name: str, source: Callable[
 
 
 def _stale(connection: duckdb.DuckDBPyConnection, disk: Disk, kept: Materialized) -> list[tuple[str, str]]:
-    """Instances whose kept rows are missing or of other inputs, with a digest of these."""
+    """Return instances whose stored rows are missing or have other inputs, each with the digest of its inputs."""
     keyed = [row_type for row_type in kept.inputs if has_key(row_type)]
     sources = {row_type: source_of(connection, disk, row_type) for row_type in (*keyed, *ASKING)}
     parts = [_fingerprint(row_type, sources) for row_type in keyed]
@@ -265,12 +265,12 @@ def _stale(connection: duckdb.DuckDBPyConnection, disk: Disk, kept: Materialized
 
 
 def _fingerprint(row_type: type[Any], sources: Mapping[type[Any], str]) -> str:
-    """SELECT of a number for each instance that changes with any row about it, and with any run that it asked for."""
+    """Return a SELECT of a number per instance that changes with any row about it and any run that it requested."""
     name, source = table_name(row_type), sources[row_type]
     hashed = [quoted(c.name) for c in columns(row_type) if (name, c.name) not in NAMED_BY_CONTENT]
     rows = latest(row_type, lambda _: source)
     total = f"sum(hash({', '.join(hashed)}))"
-    if row_type is Candidate:  # what counts for one place is decided between all candidates for it
+    if row_type is Candidate:  # all candidates for one place together decide which one counts
         inner = f"SELECT {KEY}, {total} OVER (PARTITION BY instance_id) AS total FROM ({rows})"
         rows, total = inner, "any_value(total)"
     if row_type is Run:
@@ -305,7 +305,7 @@ def _judge(
 
 
 def _write_index(disk: Disk, kept: Materialized, part: str, judged: Sequence[tuple[str, str]]) -> None:
-    """The rows that make a part count: the last thing that is written of it."""
+    """Write the index rows that make a part count. Must be the last write of a part."""
     now = datetime.now(UTC)
     rows = [(key, inputs, now, project_commit(), part) for key, inputs in judged]
     names = _INDEX_SCHEMA.names
@@ -314,12 +314,12 @@ def _write_index(disk: Disk, kept: Materialized, part: str, judged: Sequence[tup
 
 
 def _new_part() -> str:
-    """Greater than any earlier one."""
+    """Return an id that is greater than any earlier one."""
     return f"{shared_time_ns():019d}-{secrets.token_hex(2)}"
 
 
 def _tidy(disk: Disk, kept: Materialized) -> None:
-    """Merge parts where there are many; take away what does not count any more."""
+    """Merge parts if there are many; remove replaced parts and forgotten definitions."""
     parts = [entry for entry in disk.files(f"{kept.root}/{INDEX}") if entry.name != SEED]
     if len(parts) > MANY:
         _merge(disk, kept)
@@ -338,7 +338,7 @@ def _tidy(disk: Disk, kept: Materialized) -> None:
 
 
 def _replaced(disk: Disk, root: str) -> Iterator[tuple[Entry, float]]:
-    """The files of parts that do not count, and for how many seconds no view has named any of their rows."""
+    """Yield the files of replaced parts, with the seconds since a view last named any of their rows."""
     found = disk.files(root)
     written = {_part_of(entry): entry.age_s for entry in found if entry.path.startswith(f"{root}/{INDEX}/")}
     with connected(store=disk.url) as connection:
@@ -349,7 +349,7 @@ def _replaced(disk: Disk, root: str) -> Iterator[tuple[Entry, float]]:
     for entry in found:
         counts, later = parts.get(_part_of(entry), (False, []))
         if entry.name not in (SEED, MARKER) and not counts:
-            # Of a part without a row in the index the writer was killed, or its rows are gone already.
+            # The index has no row of this part: its writer was killed, or its own index rows were already removed.
             yield entry, min((written[one] for one in later), default=entry.age_s)
 
 
@@ -358,7 +358,7 @@ def _part_of(entry: Entry) -> str:
 
 
 def collect(disk: Disk, grace_s: float) -> tuple[str, ...]:
-    """Delete parts that were replaced so many seconds ago, of all definitions; their paths."""
+    """Delete parts that were replaced more than `grace_s` seconds ago, of all definitions; return their paths."""
     removed: list[str] = []
     with disk.lock(exclusive=True, name=".judging"):
         for root in sorted({entry.path.rpartition("/")[0] for entry in disk.files(FOLDER) if entry.name == MARKER}):
@@ -370,7 +370,7 @@ def collect(disk: Disk, grace_s: float) -> tuple[str, ...]:
 
 
 def _merge(disk: Disk, kept: Materialized) -> None:
-    """One part in the place of many, sorted by instance."""
+    """Merge all parts into one, sorted by instance."""
     part = _new_part()
     with connected(store=disk.url) as connection:
         source = kept_source(disk, kept)

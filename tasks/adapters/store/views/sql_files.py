@@ -1,21 +1,21 @@
-"""The files of `sql/`: what they define, what they need, and the order in which they can be created.
+"""Parses the files of `sql/`: their definitions, dependencies and creation order.
 
-    -- What the object answers, in a line or more.
+    -- The question that the object answers, in one or more lines.
     --
     -- Further text.
     -- kept: beside the runs
     -- needs: run, settled_run
     CREATE OR REPLACE VIEW name_of_the_file AS …
 
-`kept` says that the rows are computed once for each instance and stored (materialized.py). Such a
-view has a column `instance_key`, and what it says of an instance follows from the rows about that instance alone.
+`kept` marks a materialized view: its rows are computed once per instance and stored (materialized.py). Such a view has
+a column `instance_key`, and its rows for an instance depend only on the rows of that instance.
 
-Files in `macros/` may define several macros, of any names; other files define the object that they are named after.
+A file in `macros/` may define several macros of any names. Each other file defines the object that it is named after.
 
-A grader is one file in `graders/`, which defines four views: its verdicts, under its own name, and `…_grader` (what
-the views ask about it), `…_outcome` and `…_transition`. Other files say `-- needs: graders` and
-`each_grader($$SELECT * FROM {grader}_outcome$$)`, which stands for the union over all of them. So nothing else names
-the graders, and none can get another's rules.
+A grader is one file in `graders/` with four views: its verdicts, under its own name, and `…_grader`, `…_outcome` and
+`…_transition`. The view `…_grader` has the facts that other views need about the grader. Other files name `-- needs:
+graders` and use `each_grader($$SELECT * FROM {grader}_outcome$$)`, the union over all graders. No other file names a
+grader, so a grader cannot get the rules of another.
 """
 
 from __future__ import annotations
@@ -35,12 +35,12 @@ from tasks.domain.table import table_name
 from tasks.domain.tables import TABLES
 
 WITH_WITHDRAWN = "SET VARIABLE withdrawn = true"
-"""On a connection that is to count what was withdrawn (`withdrawn_instance`)."""
+"""Makes a connection include withdrawn instances (`withdrawn_instance`)."""
 MACROS = "macros"
 GRADERS = "graders"
-"""Folder of the graders, and what files need that ask `each_grader`."""
+"""Folder of the graders, and the name in `-- needs:` of files that use `each_grader`."""
 GRADER_PARTS = ("_grader", "_outcome", "_transition")
-"""What a grader's file defines besides its verdicts."""
+"""Suffixes of the views that a grader's file defines besides its verdicts."""
 _TABLE_NAMES = frozenset(map(table_name, TABLES))
 _EACH_GRADER = re.compile(r"each_grader\(\$\$(.*?)\$\$\)", re.DOTALL)
 _CREATE = re.compile(r'CREATE\s+OR\s+REPLACE\s+(VIEW|MACRO|FUNCTION)\s+"?(\w+)"?\s*(\([^)]*\))?', re.IGNORECASE)
@@ -49,24 +49,22 @@ _VIEW = re.compile(r"(CREATE\s+OR\s+REPLACE\s+)VIEW\b", re.IGNORECASE)
 
 @dataclass(frozen=True, slots=True)
 class SqlFile:
-    """One file of `sql/`."""
-
     name: str
     description: str
     """First paragraph of the header, on one line."""
     kind: str
-    """Folder that the file is in: `graders`, `views`, `tables`, `audits`, `macros` …"""
+    """Folder of the file: `graders`, `views`, `tables`, `audits`, `macros` …"""
     parameters: str
-    """`(grader, policy)` of a macro as it is written in the file; empty for a view."""
+    """Parameters of a macro as written in the file, such as `(grader, policy)`; empty for a view."""
     needs: tuple[str, ...]
     kept: bool
-    """Whether the rows are stored instance by instance."""
+    """Whether the view is materialized per instance."""
     statements: tuple[str, ...]
     path: Path
 
 
 def named_queries(sql: Path) -> tuple[SqlFile, ...]:
-    """Every `*.sql` below the folder, each after what it needs. `BadInput` says what is wrong."""
+    """Return every `*.sql` below the folder in dependency order. Raises `BadInput` for an invalid file."""
     graders = tuple(path.stem for path in sorted((sql / GRADERS).glob("*.sql")))
     found = [_question(path, path.read_text("utf-8"), graders) for path in sorted(sql.rglob("*.sql"))]
     by_name = _unique(found)
@@ -76,7 +74,7 @@ def named_queries(sql: Path) -> tuple[SqlFile, ...]:
 
 
 def define(connection: duckdb.DuckDBPyConnection, question: SqlFile) -> None:
-    """Create what a file defines; `BadInput` names the file where that cannot be."""
+    """Execute the definitions of a file. Raises `BadInput` with the file's name if DuckDB rejects one."""
     for statement in question.statements:
         try:
             connection.execute(statement)
@@ -86,31 +84,31 @@ def define(connection: duckdb.DuckDBPyConnection, question: SqlFile) -> None:
 
 
 def as_tables(question: SqlFile) -> SqlFile:
-    """The same with a table for each view: computed once, and cheap to refer to. A macro stays what it is."""
+    """Return the file with a table for each view: computed once and cheap to reference. Macros are unchanged."""
     return replace(question, statements=tuple(_VIEW.sub(r"\1TABLE", one, count=1) for one in question.statements))
 
 
 def other_views(question: SqlFile) -> SqlFile:
-    """The same without the object that the file is named after."""
+    """Return the file without the object that it is named after."""
     rest = tuple(one for one in question.statements if _created(one)[2] != question.name)
     return replace(question, statements=rest)
 
 
 def created_by(question: SqlFile) -> tuple[str, ...]:
-    """Names of the views and macros that a file defines."""
+    """Return the names of the views and macros that a file defines."""
     return tuple(match[2] for match in map(_created, question.statements))
 
 
 def views_of(question: SqlFile) -> tuple[str, ...]:
-    """Names of the views that a file defines; macros are not among them."""
+    """Return the names of the views that a file defines, without macros."""
     found = map(_created, question.statements)
     return tuple(match[2] for match in found if match[1].upper() == "VIEW")
 
 
 def needed_by(questions: Iterable[SqlFile], names: Iterable[str], *, kept: bool = False) -> frozenset[str]:
-    """These names, and those of all tables and files that they need, directly or not.
+    """Return these names and all tables and files that they depend on, directly or not.
 
-    With `kept`, what a kept view is made of is not needed, but for macros that need nothing themselves.
+    With `kept`, dependencies of a materialized view are left out, except macros without dependencies.
     """
     known = tuple(questions)
     plain = {one.name for one in known if one.kind == MACROS and not one.needs}
@@ -127,8 +125,7 @@ def needed_by(questions: Iterable[SqlFile], names: Iterable[str], *, kept: bool 
 
 @lru_cache(maxsize=1024)
 def _question(path: Path, text: str, graders: tuple[str, ...]) -> SqlFile:
-    """By its text, so that what a process has understood once it need not parse again: all files take 0.2 CPU s, and a
-    demo asks for them 27 times."""
+    """Parse a file. Cached by its text: parsing all files takes 0.2 CPU s, and a demo requests them 27 times."""
     text = _for_each(text, graders)
     header = leading_comments(text)
     statements = _statements(path, text)
@@ -155,7 +152,7 @@ def _needed(header: Iterable[str], graders: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _for_each(text: str, graders: tuple[str, ...]) -> str:
-    """The text with every `each_grader` written out."""
+    """Return the text with every `each_grader` expanded."""
 
     def union(match: re.Match[str]) -> str:
         return "(" + " UNION ALL BY NAME ".join(match[1].replace("{grader}", name) for name in graders) + ")"
