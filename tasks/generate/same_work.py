@@ -10,13 +10,13 @@ SAME_WORK = {
     "11ef814c5c13c0b834602d35dc5d9ef9": "7ce88c1cdda377633705424031dcfaf0",  # libro
     "55f6d57fbcffbe8d47a0d7ade3cb0a72": "a4e2c0c390bae067538ffa2b12de3d2c",  # auto_code_rover
     "659f0d851f300768bbd4b4a1872e491b": "eba66348d151aa08574826a64d0acc76",  # agent
-    "24245bd797c8f9ee422718683ae2318e": "f3a6b785b3f21989ada56f2eb92fcb87",  # aider
-    "375a5f6447e18d1248860dec1291a821": "0d77a880245501af21d1b24bd356aab0",  # mini_swe_agent
-    "6621ac5fc907e3b182c607f8565278b7": "05a7b0b67594d663b9b1dbbcef92cb4c",  # swe_agent
-    "d1e32ebb92d07514c4d0cd839d345104": "ab10dac320919b09ac21369540dbc109",  # swe_agent_plus
-    "c80d6841828358987bd5a3f0c68f9090": "baab2858db2b92fdfac9ba137e6b406d",  # openhands
-    "2f5b3ec36c61226191a97152490dd054": "1046b76d4296fd6b6aa2583c4f313c0c",  # codex
-    "5f0f49e17f8caa122fde02249d1bdf41": "134299a7eaab5615f6a2497d297c9bfc",  # claude_code
-    "4c7353fd02b2858aa5193fe36af746e9": "c0b1887ce7b412437cee0bffd22ee099",  # opencode
+    "85bcb5bbb66b91351d55c987264e34e6": "f3a6b785b3f21989ada56f2eb92fcb87",  # aider
+    "ef142f988c598f6f49a4ec0cab051423": "0d77a880245501af21d1b24bd356aab0",  # mini_swe_agent
+    "c09f07b5c0c6ecc59b121b4a7f0ddec9": "05a7b0b67594d663b9b1dbbcef92cb4c",  # swe_agent
+    "c3bbe0c312f9473c7baf83335dd4a654": "ab10dac320919b09ac21369540dbc109",  # swe_agent_plus
+    "843f7ce8e887cf8f66bc5091c242af00": "baab2858db2b92fdfac9ba137e6b406d",  # openhands
+    "ae638c07dc692613462cf3b3bcb33c7e": "1046b76d4296fd6b6aa2583c4f313c0c",  # codex
+    "5bab6ce3b4a634f753cf8c73a9a0ba47": "134299a7eaab5615f6a2497d297c9bfc",  # claude_code
+    "f09620203e8b691702b935db0a4b02df": "c0b1887ce7b412437cee0bffd22ee099",  # opencode
 }
 """Key of the present source → key that stored rows have. `version_of` in rows.py reads it."""
