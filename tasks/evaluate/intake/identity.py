@@ -3,8 +3,7 @@
 A place is a snapshot, an instance, a method, a model and a sample number. Of two candidates for one place, tables count
 the later one (`counted_candidate`). So two files must not contain different patches for one place, neither in one
 request nor over time. A file may be submitted again under its name with other patches: this is a resubmission, and it
-is
-reported.
+is reported.
 """
 
 from __future__ import annotations
@@ -83,8 +82,7 @@ def resubmitted(file: str, candidates: Sequence[Candidate], earlier: Sequence[Ca
     """Returns one line per method that replaces earlier candidates of this file or shares its name with another file.
 
     `earlier` are the stored candidates of its methods. Raises `BadInput` if another file has the place. Also raises it
-    if
-    the file adds to a method whose candidates were generated here: both would share one table row.
+    if the file adds to a method whose candidates were generated here: both would share one table row.
     """
     _refuse_mixed(file, candidates, earlier)
     latest = {place_of(row): row for row in sorted(earlier, key=lambda row: (row.created_at, row.candidate_id))}

@@ -10,8 +10,8 @@ The reader does not judge: an empty patch is a candidate too.
 | `model` | the model of the method, as named in `data/models.toml`; contamination and cost use it |
 | `sample` | 0-based number among the samples of one method and model for one instance |
 | `date` | when the method made the patch: ISO 8601, or seconds since 1970 |
-| `cost_usd`, `seconds`, `tokens_in`, `tokens_out`, `calls` | numbers from 0 on; an invalid one is a problem and ignored |
-| `trajectory` | a file in the folder of the predictions; an invalid one is a problem and ignored |
+| `cost_usd`, `seconds`, `tokens_in`, `tokens_out`, `calls` | numbers from 0 on; invalid: a problem, ignored |
+| `trajectory` | a file in the folder of the predictions; invalid: a problem, ignored |
 
 Rows of OpenHands' `output.jsonl` have the patch in `test_result.git_patch`; their method is `openhands`. All unknown
 keys together are one note for the file.
@@ -120,8 +120,7 @@ def predictions_of(
     """Reads predictions from rows. A file without rows is a problem.
 
     A second prediction for one instance and method gets the next sample number. It is a problem unless `several` is
-    true.
-    `folder` is where trajectories are expected, if given. `also_read` are keys that the caller reads itself.
+    true. `folder` is where trajectories are expected, if given. `also_read` are keys that the caller reads itself.
     """
     known = {instance.instance_id: instance for instance in instances}
     seen = _Seen()

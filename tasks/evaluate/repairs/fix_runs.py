@@ -65,8 +65,7 @@ def take_fixes(
 
     A method may propose several fixes for one instance. `methods` are names for the methods of files
     (`identity.method_names`). Raises `NotFound`, `BadInput` or `UsageError` if a file does not exist, is invalid, or
-    would
-    replace the fixes of another file.
+    would replace the fixes of another file.
     """
     now, mirrors, store = datetime.now(UTC), Mirrors(places.mirrors), Store(places.store)
     by_id = {instance.instance_id: instance for instance in instances}
