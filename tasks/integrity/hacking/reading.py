@@ -32,7 +32,7 @@ WHY = 500
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HackReadings(OfInstance):
-    """Repairs of one instance, to be read by a model."""
+    """Repairs of one instance for a model to read."""
 
     model: str
     repair_ids: tuple[RepairId, ...]
@@ -63,7 +63,7 @@ def read_repairs(places: Places, models: Models, unit: HackReadings) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """What a model says of one repair."""
+    """A model's finding on one repair."""
 
     signs: tuple[HackSign, ...]
     why: str
