@@ -65,7 +65,7 @@ _FACTOR = re.compile(r"^(?P<factors>!?[\w.{},!-]+)\s*:\s+(?P<rest>\S.*)$")
 
 @dataclass(frozen=True, slots=True)
 class RungResult:
-    """What one rung found."""
+    """The result of one rung."""
 
     rung: str
     requirements: Requirements

@@ -19,7 +19,7 @@ CONFIDENCE = 0.95
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SeenCase:
-    """What names a case: over all runs of a suite the same id, also where ids differ between processes."""
+    """The identity of a case, equal in all runs of a suite even if ids differ between processes."""
 
     case_id: CaseId
     path: RepoPath
@@ -101,13 +101,13 @@ def stability(case: SeenCase, runs: Sequence[Observed]) -> Stability:
 def case_rows(
     instance_key: InstanceKey, env_id: EnvId, cases: Iterable[SeenCase], runs: Sequence[Observed]
 ) -> tuple[CaseStability, ...]:
-    """One row per case of one suite."""
+    """Returns one row per case of one suite."""
     return tuple(_row(instance_key, env_id, case, runs) for case in cases)
 
 
 @lru_cache(maxsize=4096)
 def flake_upper(disagreeing: int, runs: int) -> float:
-    """Upper end of the Clopper-Pearson interval for `disagreeing` of `runs`; 1 where there are no runs."""
+    """Returns the upper end of the Clopper-Pearson interval for `disagreeing` of `runs`; 1 if there are no runs."""
     from scipy.special import betaincinv  # the import takes 0.5 s; other commands should not wait for it
 
     if disagreeing >= runs:

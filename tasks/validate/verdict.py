@@ -98,7 +98,7 @@ def finding(evidence: Evidence) -> Judgement:
     1. A run had an internal failure.
     2. A process ended early.
     3. No case is F2P, and some case is unstable.
-    4. All cases are skipped.
+    4. The cases that do not pass are skipped.
     5. The golden tests have no cases of their own.
     6. No case is F2P.
     7. Cases fail on the fixed code only because they are unstable.
