@@ -54,7 +54,7 @@ TRIAL_LABEL = "trial: put together from git history"
 @table("repo", folder="repo")
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PullRequest:
-    """One merged pull request, as GitHub tells it. The `path_*` lists go together, and so do the `commit_*` lists."""
+    """One merged pull request in GitHub's data. The `path_*` lists are parallel, and so are the `commit_*` lists."""
 
     repo: RepoName
     number: int
