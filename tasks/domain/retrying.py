@@ -1,10 +1,10 @@
-"""Which failures are worth another attempt, how often, and after how long: the one policy for units of work.
+"""Decides which failures are retried, how often, and after which pause: the only retry policy for units of work.
 
 | class of error | attempts |
 | --- | --- |
 | infrastructure (`retry` is true) | 3 |
 | terminal, usage | 1 |
-| not ours | 1: a bug does not pass |
+| other exceptions | 1: a retry does not fix a bug |
 """
 
 from __future__ import annotations

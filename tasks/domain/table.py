@@ -31,9 +31,10 @@ DECLARED: dict[type[Any], Table] = {}
 def table(
     *owner: str, folder: str = "group", files: tuple[str, ...] = (), of_run: bool = False
 ) -> Callable[[type[Row]], type[Row]]:
-    """Declare a dataclass as a table; the arguments are the fields of `Table`. `TypeError` where a column is no field.
+    """Declares a dataclass as a table; the arguments are the fields of `Table`.
 
-    It stands above `@dataclass`: with slots that one makes a new class.
+    Raises `TypeError` if a column is not a field. It must be above `@dataclass`, because that one creates a new class for
+    slots.
     """
 
     def declare(row_type: type[Row]) -> type[Row]:

@@ -28,13 +28,15 @@ class Unit(Protocol):
 
     @property
     def scope(self) -> str:
-        """Where, or with what, the subject is worked on: a snapshot, a method and model; empty where there is one way
-        only. A round of the same name that does the same subject in the same scope makes up for what was undone."""
+        """The context of the work: a snapshot, a method and model; empty if there is only one.
+
+        A later round with the same name that completes the same subject in the same scope resolves an `undone` row.
+        """
 
 
 @runtime_checkable
 class Batch(Protocol):
-    """A unit that is about several subjects."""
+    """A unit with several subjects."""
 
     @property
     def subjects(self) -> tuple[str, ...]: ...

@@ -92,7 +92,7 @@ ANYWAY = {"context": str(RetrieverKind.CODE), "context_tokens": str(CONTEXT_TOKE
 
 @dataclass(frozen=True, slots=True)
 class Variant:
-    """What a method is asked to do otherwise: name → value in its one spelling, sorted by name."""
+    """The changed parameters of a method: name → value in canonical spelling, sorted by name."""
 
     parameters: tuple[tuple[str, str], ...] = ()
 
