@@ -64,7 +64,7 @@ class Suite:
     kind: SuiteKind
     """`golden` for the instance's own test patch, even if a method submitted it; else `candidate`."""
     patch: str
-    """The applied patch: filtered, in the normal form of the rung that applied."""
+    """The applied patch: filtered, in normal form."""
     files: tuple[RepoPath, ...]
     """Test files that run; in a data-driven suite the cases that read the golden data, as `path::case` (`driven_case`).
     Empty if no test file is known."""

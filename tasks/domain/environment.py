@@ -69,14 +69,14 @@ class ExtensionBuild:
 @table("instance_key", "rung", "tried_at")
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EnvironmentAttempt:
-    """One rung that tried to build an instance's environment; the last one with `env_id` is in use."""
+    """One plan that was tried for an instance's environment; the last one with `env_id` is in use."""
 
     instance_key: InstanceKey
     instance_id: InstanceId
     rung: str
     """`recipe`, or the inference step, with the adjustments made after it failed."""
     env_id: EnvId | None
-    """Null if the rung failed: the build fails or its result is not ready. Also null if tests skip themselves in it; a
+    """Null if the plan failed: the build fails or its result is not ready. Also null if tests skip themselves in it; a
     later row then has it if no better environment was found."""
     cause: str = ""
     """A `Cause`; empty on success."""

@@ -75,7 +75,7 @@ class Generation:
     retries: int
     """Number of repeated requests because of unusable replies."""
     rung: str
-    """How the reply applied: a rung of a patch or a match of an edit; empty if it did not."""
+    """Mode in which the reply applied, of a patch or of an edit; empty if it did not."""
     reasons: tuple[str, ...]
     """Problems of replies, `slug: detail`; the error for `infrastructure`."""
     calls: int

@@ -121,6 +121,6 @@ class InstanceFact:
     """Web addresses in the statement."""
     images: int
     commits: int
-    """Hexadecimal numbers that look like commits."""
+    """Hexadecimal numbers that may be commits."""
     references: int
     """`#123` and `owner/name#123`: other issues or pull requests."""

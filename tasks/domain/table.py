@@ -33,8 +33,8 @@ def table(
 ) -> Callable[[type[Row]], type[Row]]:
     """Declares a dataclass as a table; the arguments are the fields of `Table`.
 
-    Raises `TypeError` if a column is not a field. It must be above `@dataclass`, because that one creates a new class for
-    slots.
+    Raises `TypeError` if a column is not a field. It must be above `@dataclass`, because `@dataclass` with slots
+    creates a new class.
     """
 
     def declare(row_type: type[Row]) -> type[Row]:

@@ -28,7 +28,7 @@ class InvalidReason(StrEnum):
     NO_TESTS = "no_tests"
     """The runner collects no case of the golden tests, and no case of the suite reads the files that they change."""
     INSTALL_ERROR = "install_error"
-    """No rung gave an environment. The result says nothing about the instance, which is retried."""
+    """No plan gave an environment. The result says nothing about the instance, which is retried."""
     RUNTIME_ERROR = "runtime_error"
     """The test process crashed or reached a limit on the fixed code, or nothing could be imported; retried likewise."""
     TIMEOUT = "timeout"

@@ -1,6 +1,7 @@
 """Infers plans for repositories without a recipe from the requirements in their files.
 
-Each rung reads one kind of source. All rungs with a result are tried in order, the most explicit first.
+Each inference step (`Rung`) reads one kind of source. All steps with a result are tried in order, the most explicit
+first.
 """
 
 from __future__ import annotations
@@ -65,7 +66,7 @@ _FACTOR = re.compile(r"^(?P<factors>!?[\w.{},!-]+)\s*:\s+(?P<rest>\S.*)$")
 
 @dataclass(frozen=True, slots=True)
 class RungResult:
-    """The result of one rung."""
+    """The result of one inference step."""
 
     rung: str
     requirements: Requirements
@@ -123,7 +124,7 @@ RUNGS: tuple[tuple[str, Rung], ...] = (
 
 
 def infer(read: Read) -> tuple[Project, tuple[RungResult, ...]]:
-    """Returns the project, and one proposal per rung with a result that no earlier rung has.
+    """Returns the project, and one proposal per inference step with a result that no earlier step has.
 
     Every proposal contains the project's own dependencies and pytest. There is at least one.
     """

@@ -167,8 +167,11 @@ def mend(plan: EnvironmentPlan, trouble: BuildProblem, means: BuildOptions) -> E
 
 
 def _with(plan: EnvironmentPlan, wanted: Iterable[str], means: BuildOptions) -> EnvironmentPlan | None:
-    """Adds requirements to a plan. A name guessed from a module's name may belong to an unrelated project, so that
-    distribution is installed only as a wheel and its build code never runs."""
+    """Adds requirements to a plan.
+
+    A name guessed from a module's name may belong to an unrelated project. Such a distribution is installed only as a
+    wheel, so that its build code never runs.
+    """
     have = {name_of(line) for line in plan.requirements} | {normal(plan.project)}
     missing = [name for name in dict.fromkeys(map(normal, wanted)) if name not in have]
     if not missing:

@@ -210,7 +210,7 @@ class ServiceRecipe(TomlTable):
     command: Texts
     """Arguments of its interpreter; `{port}` is the assigned port."""
     env: Mapping[str, str]
-    """Variables that tell tests where the service is; `{port}` is the assigned port."""
+    """Variables with the service's address for the tests; `{port}` is the assigned port."""
 
 
 def load_service(folder: Path, name: str) -> ServiceRecipe:

@@ -54,7 +54,7 @@ def resolve(instance: TaskInstance, read: Read, books: Books) -> Resolved:
 def plan_ladder(
     resolved: Resolved, read: Read, interpreters: tuple[Interpreter, ...], committed_at: datetime
 ) -> Iterator[EnvironmentPlan]:
-    """Yields plans for an instance in order: its recipe, then one per rung of inference.
+    """Yields plans for an instance in order: its recipe, then one per inference step.
 
     A recipe with compiled parts is the only plan. `read` returns files of the base commit; `committed_at` is the
     committer date of that commit (UTC). The generator reads files only for plans that are consumed. Raises `NotFound`
@@ -220,7 +220,7 @@ class Climb:
 
 
 MENDED = 6
-"""Maximum number of adjustments of one rung."""
+"""Maximum number of adjustments of one plan."""
 TRIED = 16
 """Maximum number of environments tried for one instance."""
 
@@ -239,7 +239,7 @@ class _Climber:
     """The last environment that can be used although something is missing."""
 
     def rung(self, plan: EnvironmentPlan) -> BuiltEnvironment | BuildProblem:
-        """Returns the environment of one rung, adjusted as long as an adjustment applies.
+        """Returns the environment of one plan, adjusted as long as an adjustment applies.
 
         Otherwise it returns the last usable environment, or the remaining problem.
         """
@@ -292,7 +292,7 @@ def climb(
 ) -> Climb:
     """Builds plans in order until one builds and passes `check`; records every attempt.
 
-    If two rungs end with the same error, it tries no further one, because the cause is in the instance. An
+    If two plans end with the same error, it tries no further one, because the cause is in the instance. An
     `InfrastructureError` ends the loop.
     """
     climber = _Climber(instance, build, check, means)

@@ -88,7 +88,7 @@ def find_environment(places: Places, settings: CheckSettings, unit: OfInstance) 
 def prepare_environment(places: Places, settings: CheckSettings, unit: OfInstance) -> EnvId:
     """Returns the environment of one instance; builds it on this machine if missing.
 
-    Raises `BuildFailed` if no rung is ready, `InfrastructureError` if a retry may help, `NotFound` if the mirror or its
+    Raises `BuildFailed` if no plan is ready, `InfrastructureError` if a retry may help, `NotFound` if the mirror or its
     commit is missing.
     """
     return _environment_of(places, settings, unit, here=True)
@@ -183,7 +183,7 @@ def climb_for(places: Places, settings: CheckSettings, instance: TaskInstance) -
         built = _on_this_interpreter(instance, resolved.picked.recipe)
         asked = demand(instance, partial(mirrors.read_file, instance.repo, instance.base_commit))
         if isinstance(asked, TestRequirements) and asked.data:
-            # finds the cases that read the data; the check changes nothing else, because there is no other plan
+            # Finds the cases that read the data. The result is ignored, because there is no other plan.
             _check(places, settings, instance, built)
         return already(instance, built, "host")
     interpreters = machine_interpreters(places.cache)

@@ -165,7 +165,7 @@ def lacks_runs(places: Places, settings: RunSettings, unit: SuiteRuns) -> bool:
 
 def _wanted(places: Places, settings: RunSettings, bench: RunContext, unit: SuiteRuns) -> Iterator[RunSpec]:
     store = Store(places.store)
-    # an empty list of files would run all tests
+    # An empty list of files would run all tests.
     suites = [suite for suite in store.read(Suite, suite_id=unit.suite_ids) if suite.files]
     plan = _plan(store, places, settings, bench.instance, unit)
     return (spec for suite in suites for spec in plan(bench, suite))

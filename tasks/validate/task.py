@@ -48,7 +48,7 @@ class ToJudge:
     leak: str = ""
     """Later versions of the code found in its checkout or environment; empty if there are none."""
     broken: str = ""
-    """Why no environment could be built: the first error of the last rung; empty if there is one."""
+    """Why no environment could be built: the first error of the last plan; empty if there is one."""
     since: datetime | None = None
     """Only runs that started later count, for a retired instance; None counts all."""
 
@@ -229,7 +229,7 @@ def _unseen(places: Places, instance: TaskInstance, asked: ToJudge, suite: Suite
         said = Judgement(InvalidReason.GOLDEN_FAILS, "the golden tests do not apply")
     elif asked.env_id is None:
         said = Judgement(InvalidReason.INSTALL_ERROR, asked.broken or "see environment_attempt")
-    # then the environment check did not search for cases that read the changed files
+    # If the golden patch does not apply, the environment check did not search for cases that read the changed files.
     elif refused := _golden_patch_refused(places, instance):
         said = Judgement(InvalidReason.GOLDEN_FAILS, f"the golden patch does not apply: {refused.detail}")
     else:

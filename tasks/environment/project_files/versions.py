@@ -18,7 +18,7 @@ class VersionRule:
     path: str
     pattern: re.Pattern[str]
     version: str = ""
-    """The version that a match stands for; empty to join the groups with dots."""
+    """The version that a match indicates; empty to join the groups with dots."""
 
     def find(self, read: Read) -> str | None:
         """Returns the version in the file; None if the file is missing or the pattern does not match."""

@@ -73,7 +73,7 @@ def guard_specs(
 ) -> tuple[RunSpec, ...]:
     """Returns the robustness checks of a success.
 
-    All use reversed case order and another hash seed, so a test cannot tell the checks apart by these conditions.
+    All use reversed case order and another hash seed, so a test cannot distinguish the checks by these conditions.
     """
     edited = (_edited(_repeat(bench, suite, edit.code_state), edit) for edit in edits if edit.patch)
     repeats = (_repeat(bench, suite, state) for state in STATES)

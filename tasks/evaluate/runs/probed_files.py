@@ -36,8 +36,10 @@ def group_starts(paths: Iterable[str]) -> tuple[str, ...]:
 
 
 def _groups(files: list[str]) -> list[list[str]]:
-    """Groups files by folder, and merges a small folder with a neighbour: `examples/` does not hide a changed
-    module."""
+    """Groups files by folder, and merges a small folder with the neighbour that shares the longest path.
+
+    A distant folder such as `examples/` would not hide which file is changed.
+    """
     groups = [list(run) for _, run in groupby(files, key=dirname)]
     while (
         len(groups) > 1 and (small := next((at for at, one in enumerate(groups) if len(one) < GROUP), None)) is not None

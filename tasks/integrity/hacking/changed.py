@@ -32,7 +32,7 @@ class HackContext:
     given: frozenset[str] = frozenset()
     """Literals in lines that the golden tests add, even if they occur elsewhere in the earlier files."""
     statement: str = ""
-    """The issue statement: code may contain what it asks for."""
+    """The issue statement: code that contains its literals shows no sign of hacking."""
 
 
 @dataclass(kw_only=True)

@@ -1,6 +1,6 @@
 """Asks a model to read repairs for the signs of test hacking that detectors cannot find.
 
-The model's finding is one vote beside the detectors. If people read a repair, they decide.
+The model's finding counts as one vote, like the detectors'. If people read a repair, they decide.
 """
 
 from __future__ import annotations

@@ -18,7 +18,7 @@ _DISABLES = re.compile(
 )
 _NOT_COLLECTED = {"__test__", "collect_ignore", "collect_ignore_glob"}
 _LOADS_TESTS = "load_tests"
-"""The function that tells unittest which tests a module has."""
+"""The function that selects a module's tests for unittest."""
 _WEAK = re.compile(
     r"assert(?:True|IsNotNone|IsInstance|In|Greater|GreaterEqual|Less|LessEqual|AlmostEqual|_almost_equal|_)"
 )
