@@ -18,8 +18,9 @@ Function = ast.FunctionDef | ast.AsyncFunctionDef
 def without_behaviour(changes: Iterable[Change], draw: random.Random) -> Iterator[Change]:
     """Yields the changes of a fix without its behaviour.
 
-    Files that are not Python are unchanged. A Python file gets the docstrings and comments of the fix, and a stub for each added function. It also gets the new parameters of changed functions, and one function with a random name. Special methods get no
-    stub, since Python calls them implicitly. Golden tests decide whether the result is a decoy.
+    Files that are not Python are unchanged. A Python file gets the docstrings and comments of the fix, and a stub for
+    each added function. It also gets the new parameters of changed functions, and one function with a random name.
+    Special methods get no stub, since Python calls them implicitly. Golden tests decide whether the result is a decoy.
     """
     for change in changes:
         if not change.path.endswith(".py") or change.before is None or change.after is None:
