@@ -35,8 +35,10 @@ class DecoyKind(StrEnum):
 @table("fix_id")
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Decoy:
-    """One proposed decoy of an instance, generated once per store. The golden tests decide whether it is valid
-    (`decoy_status`)."""
+    """One proposed decoy of an instance, generated once per store.
+
+    The golden tests decide whether it is valid (`decoy_status`).
+    """
 
     fix_id: FixId
     """The `proposed_fix` with the same patch: golden tests and candidates run on it as on any other fix."""

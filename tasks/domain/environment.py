@@ -119,8 +119,10 @@ class Cause(StrEnum):
 @table("readiness_key")
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Readiness:
-    """Whether an instance's golden test files can be collected in an environment: on the fixed code, and their earlier
-    versions on the base commit. No test is run."""
+    """Whether an instance's golden test files can be collected in an environment. No test is run.
+
+    The golden test files are collected on the fixed code, and their earlier versions on the base commit.
+    """
 
     readiness_key: str
     """Content key of all its inputs."""
@@ -145,8 +147,11 @@ class Readiness:
 @table("instance_key", "env_id")
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DrivenCase:
-    """A case of the existing suite that reads a data file which the golden tests change. A data-driven suite without
-    test modules uses these as golden tests. Collected on the fixed code, with the golden tests applied."""
+    """A case of the existing suite that reads a data file which the golden tests change.
+
+    A data-driven suite without test modules uses these as golden tests. They are collected on the fixed code, with the
+    golden tests applied.
+    """
 
     instance_key: InstanceKey
     instance_id: InstanceId

@@ -26,8 +26,10 @@ from tasks.domain.table import table
 @table("snapshot", "repo", folder="snapshot")
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TaskInstance:
-    """One issue with the code before the fix, the golden patch and the golden tests. SWE-bench's column names come
-    first."""
+    """One issue with the code before the fix, the golden patch and the golden tests.
+
+    SWE-bench's column names come first.
+    """
 
     repo: RepoName
     instance_id: InstanceId

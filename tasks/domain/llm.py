@@ -53,8 +53,11 @@ class Work:
 @table("call_id", folder="model")
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LlmCall:
-    """One attempt at a model call, or one replay. The money spent is the sum of `cost_usd` over `answered`; the cost of
-    a method is the sum over `answered` and `replayed`."""
+    """One attempt at a model call, or one replay.
+
+    The money spent is the sum of `cost_usd` over `answered`. The cost of a method is the sum over `answered` and
+    `replayed`.
+    """
 
     call_id: str
     """The same work, position and content give the same id in every repetition of the work; failed attempts have

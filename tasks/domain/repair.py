@@ -202,8 +202,10 @@ class RepairPatch:
 @table("attempt_id", folder="method")
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RepairAudit:
-    """One step of an attempt in which a sub-agent read forbidden content. Steps of Generate Tests are in
-    `trajectory_audit`, like those of other test generation methods."""
+    """One step of an attempt in which a sub-agent read forbidden content.
+
+    Steps of Generate Tests are in `trajectory_audit`, like those of other test generation methods.
+    """
 
     attempt_id: str
     instance_key: InstanceKey

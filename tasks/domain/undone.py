@@ -130,8 +130,10 @@ class PartialFailure:
 @table("flow_run", "round", "scope", "subject", folder="story", files=("traceback",))
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Undone:
-    """One subject that a round of a flow run did not complete. `undone_now` omits subjects that a later round
-    completed."""
+    """One subject that a round of a flow run did not complete.
+
+    `undone_now` omits subjects that a later round completed.
+    """
 
     flow_run: str
     """Prefect's id of the flow run; without a server, a generated id."""

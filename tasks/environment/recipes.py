@@ -3,11 +3,8 @@
 A file is named after its repository, `<owner>__<name>.toml`, and contains::
 
     repo = "owner/name"
-
     [defaults]                  keys that every version has, see `Recipe`
-
     [[version_rules]]           path, pattern (groups joined with dots), optionally version
-
     [[versions]]                versions = ["1.0", "1.1"], and keys that differ from the defaults
 """
 
