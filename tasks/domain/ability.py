@@ -20,8 +20,8 @@ class MethodAbility:
     method: str
     model: str | None
     part: int
-    """Abilities are comparable within a part: methods and snapshots connected by shared runs. The first snapshot's part
-    is 0."""
+    """Abilities are comparable within a part: the methods and snapshots that shared methods or snapshots connect. The
+    part of the first snapshot is 0."""
     instances: int
     """Measured instances over all snapshots of the fit."""
     solved: int

@@ -54,7 +54,7 @@ class TaskInstance:
     snapshot: SnapshotName
     """Name of the snapshot that contains this row."""
     instance_key: InstanceKey
-    """Equal for two rows exactly if base commit and patches are equal; such rows share runs."""
+    """Equal for two rows exactly if repository, base commit and patches are equal; such rows share runs."""
     source: str
     """Base name of the imported file, or the collector's name."""
     problem_statement_mode: str = ""

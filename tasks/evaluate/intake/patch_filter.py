@@ -84,7 +84,7 @@ def submit(candidate: Candidate, golden: Suite | None, policy: Policy, read_base
 
 
 def strip(patch: Patch, policy: Policy, read_base: ReadBase) -> tuple[Patch, tuple[str, ...]]:
-    """Returns the patch without the files that the policy removes, and `path: rule` for every removed file."""
+    """Returns the patch without the files that the patch filter removes, and `path: rule` for every removed file."""
     if policy is Policy.AS_SUBMITTED:
         return patch, ()
     pieces = Counter(file.path for file in patch.files)
