@@ -1,1 +1,1 @@
-"""The nouns: frozen dataclasses and enums over the standard library. One dataclass is one table and one view."""
+"""Domain types: frozen dataclasses and enums on the standard library. One dataclass is one table and one view."""

@@ -1,4 +1,4 @@
-"""Methods and months on one scale."""
+"""Abilities of methods and difficulties of months on one scale."""
 
 from __future__ import annotations
 
@@ -12,54 +12,54 @@ from tasks.domain.table import table
 @table("grader", "guarded", folder="grader")
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MethodAbility:
-    """How able a method is, whichever months it ran on (`tasks/ability`). A later fit takes the place of all rows."""
+    """Ability of a method over all the months that it ran on (`tasks/ability`). A later fit replaces all rows."""
 
     grader: str
     guarded: bool
-    """Whether robust successes alone count."""
+    """Whether only robust successes count."""
     method: str
     model: str | None
     part: int
-    """Abilities are comparable within a part: what shares methods or snapshots with one another. That of the first
-    snapshot is 0."""
+    """Abilities are comparable within a part: the methods and snapshots that shared methods or snapshots connect. The
+    part of the first snapshot is 0."""
     instances: int
-    """Measured, of all snapshots of the fit."""
+    """Measured instances over all snapshots of the fit."""
     solved: int
     ability: float
-    """In logits, above the mean difficulty of the part's first snapshot."""
+    """In logits, relative to the mean difficulty of the part's first snapshot."""
     low: float
     high: float
-    """95 % interval, from instances drawn again."""
+    """95 % interval, by resampling instances."""
     times: int
-    """How often they were."""
+    """Number of resamples."""
     fitted_at: datetime
 
 
 @table("grader", "guarded", folder="grader")
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SnapshotDifficulty:
-    """How hard a snapshot's instances are to the methods of the same fit."""
+    """Difficulty of a snapshot's instances for the methods of the same fit."""
 
     grader: str
     guarded: bool
     snapshot: SnapshotName
     part: int
     instances: int
-    """That it brings: those of an earlier snapshot of the fit count there."""
+    """New instances of this snapshot: an instance counts in the earliest snapshot of the fit that contains it."""
     difficulty: float
-    """Mean, in logits, above that of the part's first snapshot."""
+    """Mean in logits, relative to that of the part's first snapshot."""
     low: float
     high: float
-    """95 % interval, from instances drawn again."""
+    """95 % interval, by resampling instances."""
     spread: float
-    """Standard deviation of the instances around it, the same for all snapshots of a fit."""
+    """Standard deviation of the instances around the mean, the same for all snapshots of a fit."""
     fitted_at: datetime
 
 
 @table("grader", "guarded", folder="grader")
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TimeEffect:
-    """What a year more since its model's cutoff does to a method's success on a snapshot (`tasks/ability`)."""
+    """Effect of one more year since the model's cutoff on a method's success on a snapshot (`tasks/ability`)."""
 
     grader: str
     guarded: bool
@@ -67,15 +67,15 @@ class TimeEffect:
     method: str
     model: str
     instances: int
-    """Dated and measured ones."""
+    """Dated and measured instances."""
     repositories: int
     effect: float
-    """In logits a year; below 0 where newer instances are solved less."""
+    """In logits per year; below 0 if newer instances are solved less often."""
     low: float
     high: float
     """95 % interval."""
     p: float
-    """One-sided, that the effect is below 0."""
+    """One-sided p-value for an effect below 0."""
     spread: float
-    """Standard deviation of repositories, in logits."""
+    """Standard deviation between repositories, in logits."""
     fitted_at: datetime

@@ -1,4 +1,4 @@
-"""What is collected from GitHub, how it hangs together, and why a pull request did not become an instance."""
+"""Data collected from GitHub, the links between them, and why a pull request did not become an instance."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from tasks.domain.table import table
 
 
 class LinkSource(StrEnum):
-    """What says that a pull request closes an issue. One link may have several."""
+    """Evidence that a pull request closes an issue. One link may have several."""
 
     CLOSING_REFERENCE = "closing_reference"
-    """GitHub's own list of the pull request."""
+    """GitHub's own list in the pull request."""
     CLOSED_EVENT = "closed_event"
-    """The issue's history names the pull request, or one of its commits, as what closed it."""
+    """The issue's history names the pull request, or one of its commits, as the closer."""
     TITLE = "title"
     BODY = "body"
     COMMIT_MESSAGE = "commit_message"
 
 
 class MergeKind(StrEnum):
-    """How a pull request came into its branch."""
+    """How a pull request was merged into its branch."""
 
     MERGE = "merge"
     SQUASH = "squash"
@@ -32,38 +32,38 @@ class MergeKind(StrEnum):
 
 
 class StatementMode(StrEnum):
-    """How far a statement could be brought back to what it was before the fix; of several issues, the weakest.
+    """How well the statement could be restored to its text before the fix; of several issues, the weakest.
 
-    The weakest stands last.
+    The members are ordered from the strongest to the weakest.
     """
 
     UNEDITED = "unedited"
-    """Nobody edited it after the fix was begun."""
+    """The issue was not edited after the work on the fix began."""
     RESTORED = "restored"
-    """It was edited later; the text is the version before that."""
+    """The issue was edited later; the text is the version before that."""
     AS_FETCHED = "as_fetched"
-    """It was edited later, and no earlier version is to be had: the text may know the fix."""
+    """The issue was edited later and no earlier version is available: the text may reveal the fix."""
     RECONSTRUCTED = "reconstructed"
-    """It is no issue's text but put together from a git history, which knows the fix: for trials only."""
+    """The text is reconstructed from a git history that contains the fix, not from an issue: for trials only."""
 
 
 TRIAL_LABEL = "trial: put together from git history"
-"""Label of an issue whose text a local GitHub put together. What has it is no benchmark."""
+"""Label of an issue with a text that a local GitHub reconstructed. Such data are no benchmark."""
 
 
 @table("repo", folder="repo")
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PullRequest:
-    """One merged pull request, as GitHub tells it. The `path_*` lists go together, and so do the `commit_*` lists."""
+    """One merged pull request in GitHub's data. The `path_*` lists are parallel, and so are the `commit_*` lists."""
 
     repo: RepoName
     number: int
     title: str
     body: str
     author: str | None
-    """Login; null where the account is gone."""
+    """Login; null if the account was deleted."""
     author_kind: str
-    """GitHub's type: `User`, `Bot`, `Mannequin`, `Organization`; empty where the account is gone."""
+    """GitHub's type: `User`, `Bot`, `Mannequin`, `Organization`; empty if the account was deleted."""
     labels: tuple[str, ...]
     created_at: datetime
     merged_at: datetime | None
@@ -71,12 +71,12 @@ class PullRequest:
     base_branch: str
     head_commit: Sha
     merge_commit: Sha | None
-    """Null where GitHub knows of none."""
+    """Null if GitHub has none."""
     first_commit: Sha | None
-    """The first commit of the branch; null where GitHub lists none."""
+    """The first commit of the branch; null if GitHub lists none."""
     first_commit_parents: tuple[Sha, ...]
     begun_at: datetime
-    """When the fix was begun: the earliest of the first commit's author date and the opening of the pull request."""
+    """Start of the fix: the earlier of the first commit's author date and the opening of the pull request."""
     commits: int
     commit_ids: tuple[Sha, ...]
     commit_messages: tuple[str, ...]
@@ -92,13 +92,13 @@ class PullRequest:
     closing_references: tuple[str, ...]
     """`owner/name#number` each."""
     complete: bool
-    """Whether every list above holds all that GitHub counts."""
+    """Whether every list above has as many entries as GitHub counts."""
 
 
 @table("repo", folder="repo")
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Issue:
-    """One issue with its history. The lists of one prefix go together, oldest first."""
+    """One issue with its history. The lists with one prefix are parallel, oldest first."""
 
     repo: RepoName
     number: int
@@ -110,31 +110,31 @@ class Issue:
     closed_at: datetime | None
     updated_at: datetime
     edited_at: datetime | None
-    """When the body was last edited; null where it never was."""
+    """When the body was last edited; null if never."""
     edit_times: tuple[datetime, ...]
     edit_texts: tuple[str, ...]
-    """The whole body after each edit. Where there are any, the first is the body as it was opened."""
+    """The whole body after each edit. If there are any, the first entry is the original body."""
     edits_complete: bool
-    """Whether no version is missing (people can delete old versions)."""
+    """Whether no version is missing (users can delete old versions)."""
     rename_times: tuple[datetime, ...]
     rename_titles: tuple[str, ...]
     """The title before each renaming."""
     comment_authors: tuple[str, ...]
-    """Empty where the account is gone."""
+    """Empty if the account was deleted."""
     comment_times: tuple[datetime, ...]
     comment_touched: tuple[datetime, ...]
-    """When each comment was last edited, or written."""
+    """When each comment was last edited, else written."""
     comment_texts: tuple[str, ...]
     closers: tuple[str, ...]
-    """What closed it: `owner/name#number` for a pull request, `owner/name@sha` for a commit."""
+    """Closers of the issue: `owner/name#number` for a pull request, `owner/name@sha` for a commit."""
     complete: bool
-    """Whether every list above holds all that GitHub counts."""
+    """Whether every list above has as many entries as GitHub counts."""
 
 
 @table("repo", folder="repo")
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IssueLink:
-    """A pull request says, or GitHub says of it, that it closes an issue."""
+    """A claim, by the pull request or by GitHub, that the pull request closes an issue."""
 
     repo: RepoName
     number: int
@@ -144,9 +144,9 @@ class IssueLink:
     known: bool
     """Whether the store has the issue."""
     is_pull_request: bool
-    """The number is a pull request's."""
+    """The number belongs to a pull request."""
     opened_after: bool
-    """The issue was opened after the pull request, so it is not what it fixes."""
+    """The issue was opened after the pull request, so the pull request does not fix it."""
     other_repository: bool
 
     @property
@@ -158,7 +158,7 @@ class IssueLink:
 @table("repo", folder="repo")
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PullBase:
-    """The commit that a pull request changed, as proved from a mirror against GitHub's counts."""
+    """The commit that a pull request changed, verified with a mirror and GitHub's counts."""
 
     repo: RepoName
     number: int
@@ -167,55 +167,55 @@ class PullBase:
     fixed_commit: Sha | None
     """The commit whose difference to the base is the pull request: the merge commit, or the branch's head."""
     base_verified: str
-    """`numstat`: the files and their added and removed lines equal GitHub's list. Empty where nothing does."""
+    """`numstat`: the files and their added and removed lines equal GitHub's list. Empty if no base is verified."""
     reason: str
     """Slug of why not: `no-merge-commit`, `not-in-mirror`, `list-incomplete`, `counts-differ`; empty if verified."""
     tried: tuple[Sha, ...]
-    """Candidates for the base, in order; the last one is accepted where `base_verified` is not empty."""
+    """Candidates for the base, in order; the last one is accepted if `base_verified` is not empty."""
     committed_at: datetime | None
     """Committer date of the base commit, UTC."""
     patch_id: str
-    """git's stable patch id of the whole change; empty where it was not asked for."""
+    """git's stable patch id of the whole change; empty if it was not computed."""
     reverse_patch_id: str
-    """The same of the change undone."""
+    """git's stable patch id of the reverse change."""
 
 
 @table("repo", folder="repo")
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rejection:
-    """A rule that a pull request fails. It has one row for each, and is an instance exactly if it has none."""
+    """A rule that a pull request violates, one row per rule. A pull request without a row becomes an instance."""
 
     repo: RepoName
     number: int
     rule: str
     detail: str
-    """What was found."""
+    """The violating content."""
 
 
 @table("repo", folder="repo")
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RepositoryState:
-    """What GitHub says of a repository as a whole, when it was last asked."""
+    """GitHub's data about a repository as a whole, at the last request."""
 
     repo: RepoName
-    """As our list calls it."""
+    """Name in this project's list."""
     name_now: str
-    """`owner/name` as GitHub calls it."""
+    """Current `owner/name` on GitHub."""
     licence: str | None
-    """SPDX identifier that GitHub found; null where it found none, or one that it cannot name."""
+    """SPDX identifier that GitHub detected; null if it detected none, or an unknown licence."""
     default_branch: str | None
     archived: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Repository:
-    """A repository that instances are collected from: a table of `data/repositories.toml`."""
+    """A repository from which instances are collected: a table of `data/repositories.toml`."""
 
     repo: RepoName
     licence: str
     """SPDX identifier."""
     default_branch: str
     test_globs: tuple[str, ...] = ()
-    """Paths that are tests although their names do not say so; `*` matches `/` too."""
+    """Paths that are tests although their names do not indicate it; `*` matches `/` too."""
     source_globs: tuple[str, ...] = ()
-    """Paths that are no tests although their names say so, such as a library's own testing tools."""
+    """Paths that are no tests although their names suggest it, such as a library's own testing tools."""

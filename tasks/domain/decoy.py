@@ -1,4 +1,4 @@
-"""Decoys: states of the code on which the issue is not fixed, although something differs from the base commit."""
+"""Decoys: code states in which the issue is not fixed, although the code differs from the base commit."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from tasks.domain.names import FixId, InstanceId, InstanceKey
 from tasks.domain.table import table
 
 CHOSEN = 3
-"""Decoys that a would-be success runs on. `sql/views/chosen_decoy.sql` holds the same number."""
+"""Number of decoys that each success runs on. `sql/views/chosen_decoy.sql` has the same number."""
 
 
 class DecoyKind(StrEnum):
-    """What a decoy is made from.
+    """How a decoy is made.
 
     `broken-fix`    the golden patch with one of its added lines mutated
     `no-behaviour`  everything of the golden patch except behaviour: documents, data, docstrings, comments, new names
@@ -35,22 +35,24 @@ class DecoyKind(StrEnum):
 @table("fix_id")
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Decoy:
-    """One proposed decoy of an instance. It is made once per store; the golden tests decide whether it is valid
-    (`decoy_status`)."""
+    """One proposed decoy of an instance, generated once per store.
+
+    The golden tests decide whether it is valid (`decoy_status`).
+    """
 
     fix_id: FixId
     """The `proposed_fix` with the same patch: golden tests and candidates run on it as on any other fix."""
     instance_key: InstanceKey
     instance_id: InstanceId
     number: int
-    """From 0: the order in which golden tests try the decoys of an instance."""
+    """0-based order in which golden tests try the decoys of an instance."""
     kind: DecoyKind
     near: bool
     """Whether it changes functions that the golden patch changes."""
     patch: str
     """Unified diff against the base commit."""
     detail: str
-    """What it changes, in words: why it should not fix the issue."""
+    """Description of the change: why it should not fix the issue."""
     seed: str
-    """128 random bits as hexadecimal digits, drawn once per instance and store; mutants and names follow from it."""
+    """128 random bits as hexadecimal digits, drawn once per instance and store; the seed of mutants and names."""
     created_at: datetime

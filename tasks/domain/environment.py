@@ -1,4 +1,4 @@
-"""What a test process finds installed, as a lock."""
+"""The installed environment of a test process, as a lock."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ from tasks.domain.table import table
 @table("env_id", folder="repo")
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Environment:
-    """One built environment. `env_id` is the content key of all that decides it, so equal locks are one environment."""
+    """One built environment. `env_id` is the content key of all its inputs, so equal locks are one environment."""
 
     env_id: EnvId
     repo: RepoName
     python: str
-    """Minor version, `3.9`; the patch release in use is `python_full`."""
+    """Minor version, `3.9`; `python_full` has the patch release."""
     python_full: str
     lock: str
     """Hashed requirements, one per line, without any index address."""
     install: tuple[str, ...]
     """Steps after the lock: `editable` (metadata of the checkout), `compile`, `generate:<path>` …"""
     exclude_newer: datetime | None
-    """Upload cutoff that the lock was resolved with, UTC; null where none was in force."""
+    """Upload cutoff for resolving the lock, UTC; null if there was none."""
     runner: RunnerKind
     test_args: tuple[str, ...]
     """Extra arguments for the repository's own test runner."""
@@ -43,65 +43,65 @@ class Environment:
 @table("instance_key", "env_id", "code_state")
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExtensionBuild:
-    """The extension modules that the runs of an instance in one code state are given: what a build left, and its cost.
+    """The extension modules for the runs of an instance in one code state: the result of a build and its cost.
 
-    Both states have the same `extension_key`, and one build, where the golden patch changes nothing that is compiled.
+    Both states share one `extension_key`, and one build, if the golden patch changes no compiled source.
     """
 
     extension_key: str
-    """Content key of all that decides the modules: tools, commands, base commit, patches of the sources, toolchain."""
+    """Content key of all inputs of the build: tools, commands, base commit, patches of the sources, toolchain."""
     instance_key: InstanceKey
     instance_id: InstanceId
     env_id: EnvId
     code_state: CodeState
     tools: EnvId
-    """The environment that they were built in."""
+    """The environment in which they were built."""
     files: int
     size: int
-    """Bytes of the files together."""
+    """Total bytes of the files."""
     cpu_s: float
-    """User plus system seconds of the build: less where the compiler cache knew the sources."""
+    """User plus system seconds of the build; cached compilations reduce it."""
     wall_s: float
     toolchain: str
-    """Names and versions of the compilers and libraries that were the machine's."""
+    """Names and versions of the machine's compilers and libraries."""
 
 
 @table("instance_key", "rung", "tried_at")
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EnvironmentAttempt:
-    """One rung of the ladder that looked for an instance's environment; the last one with `env_id` is in use."""
+    """One plan that was tried for an instance's environment; the last one with `env_id` is in use."""
 
     instance_key: InstanceKey
     instance_id: InstanceId
     rung: str
-    """`recipe`, or the inference step that was tried, and what was changed of it after it failed."""
+    """`recipe`, or the inference step, with the adjustments made after it failed."""
     env_id: EnvId | None
-    """Null where the rung failed: it does not build, or what was built is not ready. Also where tests skip themselves
-    in it; it stands in a later row where nothing better was to be had."""
+    """Null if the plan failed: the build fails or its result is not ready. Also null if tests skip themselves in it; a
+    later row then has it if no better environment was found."""
     cause: str = ""
     """A `Cause`; empty on success."""
     error: str
-    """What the tool said around its error, or the end of why tests cannot be collected; empty on success."""
+    """Output of the tool around its error, or the end of the collection errors; empty on success."""
     seconds: float
     tried_at: datetime
     basis: str = ""
-    """Content key of all that decides the ladder of an instance: with another one it is climbed again."""
+    """Content key of all inputs of the search: other inputs start a new search."""
 
 
 class Cause(StrEnum):
     """Why an environment cannot be used for an instance.
 
-    `build`           its packages cannot be found together, or do not build
-    `missing-module`  something that is imported is not installed
-    `missing-plugin`  pytest is asked for an option or a fixture of a plugin that is not installed
-    `variable`        tests look for a folder in an environment variable that nothing sets
+    `build`           its packages have no common resolution, or do not build
+    `missing-module`  an imported module is not installed
+    `missing-plugin`  tests use an option or a fixture of a pytest plugin that is not installed
+    `variable`        tests read a folder from an environment variable that is not set
     `python`          the standard library or the grammar of another Python is needed
-    `incompatible`    something that is installed does not work together with the rest
-    `not-compiled`    the project's own extension modules are not there
-    `project`         what fails is the project's own code or tests
-    `limit`           it ran into a limit of the sandbox
-    `skips`           tests skip themselves for want of something that the project names, or import it in their bodies:
-                      it can be used all the same
+    `incompatible`    an installed package does not work with the others
+    `not-compiled`    the project's own extension modules are missing
+    `project`         the project's own code or tests fail
+    `limit`           the collection reached a limit of the sandbox
+    `skips`           a dependency that the project declares is missing, so tests skip, or import it in their bodies;
+                      the environment can still be used
     """
 
     BUILD = "build"
@@ -119,47 +119,53 @@ class Cause(StrEnum):
 @table("readiness_key")
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Readiness:
-    """Whether an instance's golden test files can be collected in an environment, on the fixed code and, as they were,
-    on the base commit. No test is run."""
+    """Whether an instance's golden test files can be collected in an environment. No test is run.
+
+    The golden test files are collected on the fixed code, and their earlier versions on the base commit.
+    """
 
     readiness_key: str
-    """Content key of all that decides it."""
+    """Content key of all its inputs."""
     instance_key: InstanceKey
     instance_id: InstanceId
     env_id: EnvId
     ready: bool
     cause: str
-    """A `Cause`; where it is ready, empty or `skips`."""
+    """A `Cause`; if ready, empty or `skips`."""
     names: tuple[str, ...]
-    """What is missing or to blame: modules, plugins, Python versions."""
+    """The missing or failing modules, plugins, Python versions."""
     detail: str
-    """The end of what was said; empty where nothing is missing."""
+    """The end of the output; empty if nothing is missing."""
     cases: int
     """Cases collected on the fixed code."""
     wall_s: float
     cpu_s: float | None
-    """Null where the sandbox cannot tell."""
+    """Null if the sandbox cannot measure it."""
     checked_at: datetime
 
 
 @table("instance_key", "env_id")
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DrivenCase:
-    """A case of the suite's own that reads a data file which the golden tests change, where these hold no test module:
-    what a data-driven suite has for golden tests. Collected on the fixed code, with the golden tests in place."""
+    """A case of the existing suite that reads a data file which the golden tests change.
+
+    A data-driven suite without test modules uses these as golden tests. They are collected on the fixed code, with the
+    golden tests applied.
+    """
 
     instance_key: InstanceKey
     instance_id: InstanceId
     env_id: EnvId
     case_id: CaseId
     path: RepoPath
-    """The module, or the document, that the case is collected from."""
+    """The module or document from which the case is collected."""
     argument: str
-    """What the runner is given to run it: a pytest node id, or the file."""
+    """The runner's argument to run it: a pytest node id, or the file."""
     data: tuple[RepoPath, ...]
     """The changed files that it reads."""
     found_by: str
-    """`opened` it opened them while it ran; `named` its id, parameters or source name them, and no case opened them;
-    `module` its module read them while it was collected; `collected` they are tests themselves, doctests for one."""
+    """`opened`: the case opened the files while it ran. `named`: its id, parameters or source name them, and no case
+    opened them. `module`: its module read them during collection. `collected`: they are tests themselves, such as
+    doctests."""
     at_base: bool
     """Whether the base commit has the case too."""

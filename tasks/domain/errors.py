@@ -1,24 +1,24 @@
 """Every error that users can meet.
 
     SwtError
-    ├── UsageError            the caller asked for something that cannot be (exit 2)
-    │   ├── BadInput          a file or row of theirs is wrong; says which line
-    │   ├── NotFound          a snapshot, mirror, commit, recipe or query that is not there
-    │   └── TokenRefused      no GitHub token is of use; lives in tasks/adapters/github/failures.py
-    ├── TerminalError         trying again cannot help: this instance or candidate is over
+    ├── UsageError            the request cannot be fulfilled (exit 2)
+    │   ├── BadInput          a file or row of the user is wrong; the message has the line
+    │   ├── NotFound          a snapshot, mirror, commit, recipe or query does not exist
+    │   └── TokenRefused      no GitHub token is usable; defined in tasks/adapters/github/failures.py
+    ├── TerminalError         a retry cannot help: the instance or candidate has failed
     │   ├── BuildFailed       an environment cannot be built
-    │   ├── GitHubGone        404, 451, not found; lives there too
-    │   ├── LeakFound         a method would see something of the future, so it is not started
-    │   └── GateFailed        a control did not do what it has to do, so a snapshot is not published
-    └── InfrastructureError   our failure, never the candidate's: retried by its class
+    │   ├── GitHubGone        404, 451, not found; defined beside TokenRefused
+    │   ├── LeakFound         a method would see future code, so it is not started
+    │   └── GateFailed        a control has the wrong verdict, so a snapshot is not published
+    └── InfrastructureError   an internal failure, never the candidate's: retried by its class
         ├── LeaseError        the database of leases does not answer, or a lease was lost
-        ├── StoreError        a torn or foreign file in the store
-        │   └── StoreAway     an object store that does not answer, or refuses
-        ├── GitFailed         git failed; lives with the adapter, tasks/adapters/git/command.py
-        ├── GitHubFailed      every attempt at one question failed; lives with TokenRefused
+        ├── StoreError        a truncated or foreign file in the store
+        │   └── StoreAway     an object store does not answer, or refuses access
+        ├── GitFailed         git failed; defined in tasks/adapters/git/command.py
+        ├── GitHubFailed      every attempt at one query failed; defined beside TokenRefused
         └── SandboxError      the sandbox could not be started or lost its process
 
-Each carries `slug` (a section of docs/errors.md), and a `hint` that says what to do next.
+Each has a `slug` (a section of docs/errors.md), and a `hint` with the next step.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from typing import ClassVar
 
 
 class SwtError(Exception):
-    """Says what went wrong and where; `hint` says what to do next."""
+    """An error with a message about what happened and where; `hint` is the next step."""
 
     slug: ClassVar[str] = "error"
     retry: ClassVar[bool] = False
@@ -79,7 +79,7 @@ class StoreError(InfrastructureError):
 
 
 class StoreAway(StoreError, OSError):
-    """An `OSError` too: whoever is ready for a disk that fails is ready for this."""
+    """Also an `OSError`, so that code which handles a failing disk handles it too."""
 
 
 class SandboxError(InfrastructureError):

@@ -1,4 +1,4 @@
-"""The edits that robustness checks run with, and the secret order of their runs."""
+"""The edits used by robustness checks, and the secret order of their runs."""
 
 from __future__ import annotations
 
@@ -13,37 +13,37 @@ from tasks.domain.table import table
 @table("instance_key", "variant")
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GuardEdit:
-    """What a placebo, a paraphrase or a right variant changes for one instance, whichever tests run on it."""
+    """The edit of a placebo, paraphrase or right variant for one instance, independent of the tests that run on it."""
 
     instance_key: InstanceKey
     instance_id: InstanceId
     variant: RunVariant
     """`placebo` (applied to `before`), `paraphrase` or `variant` (both applied to `after`)."""
     patch: str
-    """Unified diff; empty where no file of the golden patch can be edited, and then the check does not apply."""
+    """Unified diff; empty if no file of the golden patch can be edited, so that the check does not apply."""
     edited: tuple[RepoPath, ...]
     """Files of the golden patch."""
     skipped: tuple[str, ...]
-    """`path: reason` for every file of the golden patch that is left as it is."""
+    """`path: reason` for every file of the golden patch that is not edited."""
     secret: str = ""
-    """128 random bits as hexadecimal digits, drawn once per instance and store; drawn names follow from it."""
+    """128 random bits as hexadecimal digits, drawn once per instance and store; the seed of generated names."""
     made_by: str = ""
-    """Version of the code that made it; another version makes it again, from the same secret."""
+    """Version of the code that generated it; another version generates it again from the same secret."""
 
     @property
     def code_state(self) -> CodeState:
-        """What it is applied to."""
+        """The code state to which the edit is applied."""
         return CodeState.BEFORE if self.variant is RunVariant.PLACEBO else CodeState.AFTER
 
 
 @table("suite_id")
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GuardPlan:
-    """What decides the order in which the checks of a suite run: drawn once per store, seen by no sandbox."""
+    """The secret order of a suite's robustness checks, drawn once per store and never visible in a sandbox."""
 
     suite_id: SuiteId
     instance_key: InstanceKey
     secret: str
     """128 random bits as hexadecimal digits, the seed of the shuffle."""
     drawn_at: datetime
-    """Runs of checks that started later are in the order of this plan."""
+    """Checks that start later run in the order of this plan."""

@@ -12,7 +12,7 @@ from tasks.domain.table import table
 @table("snapshot", "instance_id", folder="snapshot")
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Redaction:
-    """One place of an issue's text that points at the fix, or may."""
+    """One place of an issue's text that refers, or may refer, to the fix."""
 
     snapshot: SnapshotName
     instance_id: InstanceId
@@ -21,32 +21,33 @@ class Redaction:
     """`pull-url`, `commit-url`, `compare-url`, `patch-file`, `later-url`, `pull-number`, `later-commit`, `fixed-by`,
     `quoted-patch`."""
     line: int
-    """1-based line of the text as it was."""
+    """1-based line of the original text."""
     text: str
-    """What stood there, at most 300 characters."""
+    """The original text of the place, at most 300 characters."""
     removed: bool
-    """Whether methods see a placeholder instead. A quoted patch is the reporter's own words: told, and left."""
+    """Whether methods see a placeholder instead. A quoted patch is the reporter's own text: it is recorded but
+    stays."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Exposure:
-    """Something in a checkout or an environment that a method must not see."""
+    """Content of a checkout or an environment that a method must not see."""
 
     where: str
     """`git`, `files` or `environment`."""
     rule: str
-    """Slug of what was looked for: `ref`, `tag`, `reflog`, `alternate`, `object`, `fix`, `project-release` …"""
+    """Slug of the check: `ref`, `tag`, `reflog`, `alternate`, `object`, `fix`, `project-release` …"""
     path: str
-    """File, ref or object concerned."""
+    """The affected file, ref or object."""
     detail: str
     blocking: bool = True
-    """Whether no method may start. Copies that a tool carries for itself are told, and do not block."""
+    """Whether methods must not start. A tool's own copies of the project are recorded but do not block."""
 
 
 @table("audit_id")
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LeakAudit:
-    """One look at what a method is about to be given. The latest of an instance and environment counts."""
+    """One leak check of a method's inputs. The latest one of an instance and environment counts."""
 
     audit_id: str
     instance_key: InstanceKey
@@ -54,12 +55,12 @@ class LeakAudit:
     env_id: EnvId
     base_commit: Sha
     commits: int
-    """`git rev-list --all --count` in the checkout; equals that of the base commit, or there is a leak."""
+    """`git rev-list --all --count` in the checkout; any other count than the base commit's is a leak."""
     objects: int
-    """Objects in the checkout's repository; every one is reachable from the base commit, or there is a leak."""
+    """Objects in the checkout's repository; an object that is unreachable from the base commit is a leak."""
     leaks: int
     blocked: bool
-    """Whether the method was refused its start."""
+    """Whether the method was prevented from starting."""
     seconds: float
     audited_at: datetime
 
@@ -84,25 +85,25 @@ class Leak:
 @table("suite_id")
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LintFinding:
-    """One place in the code that a suite adds that a reader should look at. A finding decides nothing.
+    """One place in the code that a suite adds which a reader should examine. A finding changes no verdict.
 
-    `sql/views/lint_policy.sql` has the rules that honest tests seldom break.
+    `sql/views/lint_policy.sql` has the rules that honest tests seldom violate.
     """
 
     suite_id: SuiteId
     instance_key: InstanceKey
     path: RepoPath
     line: LineNo
-    """In the file as the suite leaves it; 0 where the file as a whole is meant."""
+    """In the suite's version of the file; 0 for the whole file."""
     rule: str
     detail: str
-    """The code concerned, at most 200 characters."""
+    """The affected code, at most 200 characters."""
 
 
 @table("candidate_id")
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrajectoryAudit:
-    """One step of a method that read what it should not see. A finding is a note for a reader."""
+    """One step in which a method read forbidden content. A finding is a note for a reader."""
 
     candidate_id: CandidateId
     instance_key: InstanceKey
@@ -111,4 +112,4 @@ class TrajectoryAudit:
     """0-based position in the trajectory."""
     rule: str
     detail: str
-    """What stands there, at most 300 characters."""
+    """The content of the step, at most 300 characters."""

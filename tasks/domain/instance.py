@@ -26,7 +26,10 @@ from tasks.domain.table import table
 @table("snapshot", "repo", folder="snapshot")
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TaskInstance:
-    """One issue with the code before the fix and the golden side. SWE-bench's column names come first."""
+    """One issue with the code before the fix, the golden patch and the golden tests.
+
+    SWE-bench's column names come first.
+    """
 
     repo: RepoName
     instance_id: InstanceId
@@ -36,36 +39,36 @@ class TaskInstance:
     test_patch: str
     """Golden tests: the test half of the fix, a unified diff against `base_commit`."""
     problem_statement: str
-    """What the issue said before the fix."""
+    """The issue's text before the fix."""
     hints_text: str
-    """What was said below it before the fix."""
+    """The issue's comments before the fix."""
     created_at: datetime | None
-    """Aware, UTC; null where the source has none."""
+    """UTC; null if the source has none."""
     version: str | None
-    """The repository's version at `base_commit`, as the recipes count it; null where it could not be told."""
+    """The repository's version at `base_commit`, in the recipes' notation; null if it could not be determined."""
     FAIL_TO_PASS: tuple[str, ...] | None
-    """The source's own list, in its own naming; null where the source has none (not the same as empty)."""
+    """The source's own list, in its own notation; null if the source has none (not the same as empty)."""
     PASS_TO_PASS: tuple[str, ...] | None
     """As FAIL_TO_PASS."""
     environment_setup_commit: Sha | None
     snapshot: SnapshotName
-    """Name of the snapshot that this row belongs to."""
+    """Name of the snapshot that contains this row."""
     instance_key: InstanceKey
-    """Equal for two rows exactly if they judge the same thing; runs are shared by it."""
+    """Equal for two rows exactly if repository, base commit and patches are equal; such rows share runs."""
     source: str
-    """Base name of the file that the row was imported from, or the collector's name."""
+    """Base name of the imported file, or the collector's name."""
     problem_statement_mode: str = ""
-    """How far the statement is what it was before the fix: `unedited`, `restored`, `as_fetched`, or `reconstructed`,
-    which is for trials only; empty where the source does not say."""
+    """How well the statement matches its text before the fix: `unedited`, `restored`, `as_fetched`, or `reconstructed`,
+    which is for trials only; empty if the source does not state it."""
 
     @property
     def trial(self) -> bool:
-        """Whether its statement is no issue's text."""
+        """Whether its statement is not the text of an issue."""
         return self.problem_statement_mode == StatementMode.RECONSTRUCTED
 
     @property
     def content(self) -> str:
-        """Content key of all that the row says, but for where it lies (`snapshot`) and came from (`source`)."""
+        """Returns the content key of all columns except `snapshot` and `source`."""
         facts = {name: value for name, value in asdict(self).items() if name not in ("snapshot", "source")}
         facts["created_at"] = self.created_at.isoformat() if self.created_at else None
         return content_key("task_instance", jsonable(facts))
@@ -84,20 +87,21 @@ class Snapshot:
     instances: int
     """Number of rows of `task_instance` with this name."""
     content: str
-    """Content key over whole rows and the locks of their environments: other statements, other lists of cases or
-    another lock are another content."""
+    """Content key of whole rows and the locks of their environments: other statements, lists of cases or locks give
+    another key."""
     source: str
     created_at: datetime
     previous: str = ""
-    """Name of the snapshot that this one follows; empty where it follows none."""
+    """Name of the preceding snapshot; empty if there is none."""
     manifest: str = ""
     """SHA-256 of the manifest under `files/` of the store; empty for an imported snapshot."""
     trial: bool = False
-    """Some statement is no issue's text but put together from a git history: not to be counted as a benchmark."""
+    """Some statement is reconstructed from a git history and not the text of an issue: the snapshot is no benchmark."""
 
     @staticmethod
     def content_of(instances: Iterable[TaskInstance], locks: Mapping[InstanceKey, str] = MappingProxyType({})) -> str:
-        """Does not depend on their order. `locks`: what an instance's environment is locked to, where it has one."""
+        """Returns the content key, independent of the order. `locks`: the environment lock of an instance, if it has
+        one."""
         rows = ((one.instance_id, one.content, locks.get(one.instance_key, "")) for one in instances)
         return content_key("snapshot", sorted(rows))
 

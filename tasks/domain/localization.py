@@ -1,4 +1,4 @@
-"""Localization: which files an issue is about, as rankings, and the way to each of them."""
+"""Localization: rankings of files for an issue, and the steps that led to them."""
 
 from __future__ import annotations
 
@@ -11,23 +11,23 @@ from tasks.domain.names import InstanceKey, MethodName, ModelName, RepoName, Rep
 from tasks.domain.table import table
 
 TOP_N = 10
-"""Files that the agent is asked for where nobody says otherwise; the supplement asks for 1 and 5 as well."""
+"""Default number of files that the agent is asked for; the supplement of the paper also uses 1 and 5."""
 
 
 class RetrieverKind(StrEnum):
-    """The two retrievers by name. They stay apart: no table may mix their figures."""
+    """The two retrievers by name. No table may mix their figures."""
 
     LUCENE = "lucene"
     """Pyserini's defaults, which the papers used: path and contents as one English text."""
     CODE = "code"
-    """Identifiers and their parts; the title counts three times; the path is a field of its own."""
+    """Identifiers and their parts; the title counts three times; the path is a separate field."""
 
 
 class Locator(StrEnum):
-    """What locates bugs."""
+    """The methods of bug localization."""
 
     BM25 = "bm25"
-    """The index by itself."""
+    """The index alone."""
     AGENT = "agent"
     """A model that extracts, retrieves, views and reviews."""
 
@@ -35,9 +35,9 @@ class Locator(StrEnum):
 class LocalizationStatus(StrEnum):
     """How a localization ended.
 
-    `ranked`   there is a ranking; it may be empty where no file shares a word with the issue
-    `aborted`  the model gave nothing usable within the limits: a ranking of nothing, which counts as a miss
-    `timeout`  the model did not answer in time: counted apart, and tried again by the next request
+    `ranked`   there is a ranking; it may be empty if no file shares a word with the issue
+    `aborted`  the model gave no usable reply within the limits: the empty ranking counts as a miss
+    `timeout`  the model did not reply in time: counted separately, and retried by the next request
     """
 
     RANKED = "ranked"
@@ -46,7 +46,7 @@ class LocalizationStatus(StrEnum):
 
 
 class Turn(StrEnum):
-    """Where in the conversation a step belongs. BM25 by itself has only `retrieve`."""
+    """The part of the conversation that a step belongs to. BM25 alone has only `retrieve`."""
 
     EXTRACT = "extract"
     RETRIEVE = "retrieve"
@@ -55,15 +55,15 @@ class Turn(StrEnum):
 
 
 class StepKind(StrEnum):
-    """What a step is.
+    """The kind of a step.
 
-    `tool`        a tool was called and answered
-    `answer`      a ranked list was taken
-    `reprompt`    a reply could not be used, and the model was told why
-    `abort-view`  a call of a viewing tool that showed nothing
-    `abort`       a turn was given up
+    `tool`        a tool call with its result
+    `answer`      an accepted ranked list
+    `reprompt`    an unusable reply, after which the model got the reason
+    `abort-view`  a call of a viewing tool that returned nothing
+    `abort`       an abandoned turn
     `timeout`     the model, or the whole localization, took too long
-    `trimmed`     something did not fit into the prompt and was left out of it
+    `trimmed`     content that did not fit into the prompt and was left out
     """
 
     TOOL = "tool"
@@ -77,7 +77,7 @@ class StepKind(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IssueReport:
-    """What a localization may see: an issue, and the commit that it was reported against."""
+    """The input of a localization: an issue, and the commit for which it was reported."""
 
     instance_key: InstanceKey
     repo: RepoName
@@ -86,7 +86,7 @@ class IssueReport:
 
     @staticmethod
     def of_instance(instance: TaskInstance) -> IssueReport:
-        """With the issue as it was written: for BM25, which can follow no pointer."""
+        """Returns the report with the unredacted issue text: for BM25, which cannot follow pointers to the fix."""
         return IssueReport(
             instance_key=instance.instance_key,
             repo=instance.repo,
@@ -98,7 +98,7 @@ class IssueReport:
 @table("localization_id", folder="method")
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LocalizationRun:
-    """One finished localization. Written after its other rows, so this row means that they are all there."""
+    """One finished localization. Written after its other rows, so this row means that they are complete."""
 
     localization_id: str
     """Content key of the commit, the statement, the method, its settings, the model and the sample."""
@@ -107,14 +107,14 @@ class LocalizationRun:
     method: MethodName
     """`bm25` or `agent`."""
     variant: str
-    """Retriever behind it, `lucene` or `code`: never mixed in one table."""
+    """Its retriever, `lucene` or `code`: never mixed in one table."""
     with_tests: bool
     """Whether test files can be ranked."""
     model: ModelName
     """Empty for a method without one."""
     sample: int
     top_n: int
-    """How many files were asked for; the depth of the ranking for BM25."""
+    """Number of requested files; for BM25 the depth of the ranking."""
     settings: str
     """Content key of all settings."""
     status: LocalizationStatus
@@ -123,15 +123,15 @@ class LocalizationRun:
     files: int
     """Number of its `localization` rows."""
     candidates: int
-    """Files of the commit that could have been ranked."""
+    """Files of the commit that could be ranked."""
     reviewed: bool
-    """Whether the confidence review was passed."""
+    """Whether the confidence review was completed."""
     calls: int
-    """Model calls that were answered."""
+    """Model calls with a reply."""
     views: int
-    """Calls of viewing tools, those that showed nothing included."""
+    """Calls of viewing tools, including those that returned nothing."""
     wall_s: float
-    """Seconds from the first question to the last answer."""
+    """Seconds from the first request to the last reply."""
     project_commit: str
     project_dirty: bool
     project_version: str
@@ -154,20 +154,20 @@ class Localization:
     sample: int
     top_n: int
     rank: int
-    """1 for the file most likely to hold the bug."""
+    """1 for the file most likely to contain the bug."""
     path: RepoPath
     score: float | None
-    """BM25's score; null where the file was not among its results."""
+    """BM25's score; null if the file was not among its results."""
     confidence: int | None
     """1 to 10 by the review's rubric; null without a review."""
     tokens: int
-    """What path and contents cost in a prompt (`cl100k_base`): what a context of so many tokens is filled by."""
+    """Tokens of path and contents in a prompt (`cl100k_base`): their share of a context limit."""
 
 
 @table("localization_id", folder="method")
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LocalizationStep:
-    """One step of a localization agent: a tool, a re-prompt, an answer, or what went wrong."""
+    """One step of a localization agent: a tool, a re-prompt, an answer, or an error."""
 
     localization_id: str
     instance_key: InstanceKey
@@ -179,10 +179,10 @@ class LocalizationStep:
     tool: str
     """`extract_relevant`, `bm25`, `view_file`, `view_readme`; empty for a step without one."""
     k: int | None
-    """How many results were asked of BM25."""
+    """Number of results requested from BM25."""
     path: str
-    """What was asked to be viewed, as the model wrote it."""
+    """The file to view, as the model wrote it."""
     reason: str
-    """Slug: why there was a re-prompt, an abort, a timeout, something trimmed; empty otherwise."""
+    """Slug of the reason for a re-prompt, an abort, a timeout or trimming; empty otherwise."""
     detail: str
-    """In words, at most 300 characters."""
+    """Description, at most 300 characters."""

@@ -1,4 +1,4 @@
-"""What a generation method may see of an instance. There is nothing golden in it, so it can be shown whole."""
+"""The facts about an instance that a generation method may see. They contain nothing golden and can be shown whole."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tasks.domain.outcome import RunnerKind
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExampleTest:
-    """One test file of the base commit, chosen without a look at the golden tests: how tests are written there."""
+    """One test file of the base commit as an example, chosen independently of the golden tests."""
 
     path: RepoPath
     text: str
@@ -18,27 +18,27 @@ class ExampleTest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MethodTask:
-    """One issue and the code that it was reported against.
+    """One issue and the code for which it was reported.
 
-    It has no `instance_id`, because that ends in the number of the pull request. Rows join on `instance_key`.
+    It has no `instance_id`, because that ends with the number of the pull request. Rows join on `instance_key`.
     """
 
     instance_key: InstanceKey
-    """A hash: names the instance and tells nothing about it."""
+    """A hash: it identifies the instance and reveals nothing about it."""
     repo: RepoName
     base_commit: Sha
     version: str | None
-    """The repository's version at `base_commit`, as the recipes count it."""
+    """The repository's version at `base_commit`, in the recipes' notation."""
     problem_statement: str
     """The issue's title and text, with every pointer to the fix redacted."""
     python: str
     """Minor version of the interpreter that runs the tests, `3.9`."""
     runner: RunnerKind
     test_command: tuple[str, ...]
-    """argv that runs test files from the root of the checkout; their paths (`test_targets`) are appended."""
+    """Argument list that runs test files from the root of the checkout; their paths (`test_targets`) are appended."""
     test_targets: str
-    """How `test_command` names a test file: `path` (`tests/a/test_b.py`) or `module` (`a.test_b`)."""
+    """Notation of a test file in `test_command`: `path` (`tests/a/test_b.py`) or `module` (`a.test_b`)."""
     test_globs: tuple[str, ...]
-    """Which files a candidate may add or edit; everything else is taken out of it."""
+    """Files that a candidate may add or edit; the patch filter removes all others."""
     example: ExampleTest | None
-    """Null where the base commit has no test file."""
+    """Null if the base commit has no test file."""

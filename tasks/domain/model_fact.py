@@ -1,4 +1,4 @@
-"""What is known of a model, as rows: questions about contamination need its cutoff."""
+"""Facts about a model, as rows: queries about contamination need its cutoff."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from tasks.domain.table import table
 @table("model")
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelFact:
-    """One model of data/models.toml, as it was when the row was written."""
+    """One model of data/models.toml, at the time of writing the row."""
 
     model: ModelName
-    """Its name there: what candidates and calls are labelled with."""
+    """Its name there, which candidates and calls use."""
     provider: str
     cutoff: datetime | None
-    """Midnight UTC at the end of the last day of its training data; null where nobody published it."""
+    """Midnight UTC at the end of the last day of its training data; null if unpublished."""
     context: int | None
-    """Tokens that fit, reply included."""
+    """Context limit in tokens, reply included."""
     source: str
-    """Where the facts are from."""
+    """Source of these facts."""

@@ -1,4 +1,4 @@
-"""The named primitives, and the one function that makes (and the one that parses) each name."""
+"""Named primitives, and for each name one function that makes it and one that parses it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ CaseId = NewType("CaseId", str)
 `app.test_mod.TestX.test_y` for unittest."""
 
 CandidateId = NewType("CandidateId", str)
-"""Content key of one answer: instance, method, model, sample and patch."""
+"""Content key of one candidate: instance, method, model, sample and patch."""
 
 EnvId = NewType("EnvId", str)
 """Content key of the lock of an environment."""
@@ -24,16 +24,16 @@ InstanceId = NewType("InstanceId", str)
 """SWE-bench form: `owner__name-number`."""
 
 InstanceKey = NewType("InstanceKey", str)
-"""Content key of what is judged: repository, base commit, golden patch, golden tests."""
+"""Content key of the repository, base commit, golden patch and golden tests."""
 
 LineNo = NewType("LineNo", int)
-"""1-based line of a file, in the numbering of the code state it is stored with."""
+"""1-based line of a file, in the numbering of the code state stored with it."""
 
 MethodName = NewType("MethodName", str)
-"""As methods are asked for and counted by: `zero_shot`, `libro+test-file`, or what a predictions file says."""
+"""Name by which methods are requested and counted: `zero_shot`, `libro+test-file`, or that in a predictions file."""
 
 ModelName = NewType("ModelName", str)
-"""A model in `data/models.toml`, or what a predictions file says; empty where no model took part."""
+"""A model in `data/models.toml`, or the name in a predictions file; empty if no model was used."""
 
 RepoName = NewType("RepoName", str)
 """`owner/name`."""
@@ -42,38 +42,38 @@ RepoPath = NewType("RepoPath", str)
 """POSIX path relative to the root of the repository."""
 
 RequestId = NewType("RequestId", str)
-"""Content key of a run, of the instance that asks for it, and of what it is to that instance."""
+"""Content key of a run, of the requesting instance, and of the run's role for that instance."""
 
 RunKey = NewType("RunKey", str)
-"""Content key of all that decides the result of a run."""
+"""Content key of all inputs of a run."""
 
 Sha = NewType("Sha", str)
 """40 hexadecimal digits of a git commit."""
 
 SnapshotName = NewType("SnapshotName", str)
-"""A month such as `2026-11`, a revision of one (`2026-11.1`), or the name that an import was given."""
+"""A month such as `2026-11`, a revision of one (`2026-11.1`), or the name given to an import."""
 
 SuiteId = NewType("SuiteId", str)
-"""Content key of a test patch as it is executed."""
+"""Content key of a test patch as executed."""
 
 FixId = NewType("FixId", str)
 """Content key of a change of the code under test."""
 
 RepairId = NewType("RepairId", str)
-"""Content key of what a repair method handed in."""
+"""Content key of a submitted repair."""
 
 KEY_DIGITS = 32
 FILE_NAME_BYTES = 80
-"""Longest file name that `file_name` makes; file systems take 255 bytes, suffixes and temporary names included."""
+"""Longest file name that `file_name` makes; file systems allow 255 bytes, suffixes and temporary names included."""
 NOT_IN_A_WORD = frozenset(",[]+=@ ")
-"""What a word inside the name of an experiment cannot hold, since names are put together with it:
-`METHOD[PARAMETER=WORD,…]+GIVEN@MODEL`, and lists of them are read from command lines."""
+"""Characters not allowed in a word of an experiment's name. The name consists of such words,
+`METHOD[PARAMETER=WORD,…]+GIVEN@MODEL`, and command lines contain lists of names."""
 SNAPSHOT_NAME = r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}"
 COMPONENT = r"[^./\\\x00-\x1f\x7f-][^/\\\x00-\x1f\x7f]{0,199}"
 """One component of a path: no separator, no control character, neither hidden nor `..`, and no option of a program."""
 _COMPONENT = re.compile(COMPONENT)
 _OWNER = r"(?P<owner>[A-Za-z0-9][A-Za-z0-9.-]{0,99}(?:_[A-Za-z0-9.-]{1,99}){0,4})"
-"""GitHub owners hold no `__`. So `owner__name` has exactly one reading."""
+"""GitHub owners contain no `__`. So `owner__name` can be parsed unambiguously."""
 _NAME = r"(?P<name>(?!\.{1,2}(?:-\d+)?$)[A-Za-z0-9_.-]{1,100})"
 _REPO = re.compile(f"{_OWNER}/{_NAME}")
 _INSTANCE = re.compile(rf"{_OWNER}__{_NAME}-(?P<number>\d{{1,18}})", re.ASCII)
@@ -82,34 +82,34 @@ _PLAIN_FILE = re.compile(r"[a-z0-9][a-z0-9_-]*")
 _DIGEST_DIGITS = 16
 _ENDS_IN_DIGEST = re.compile(rf".*--[0-9a-f]{{{_DIGEST_DIGITS}}}")
 _RESERVED = re.compile(r"con|prn|aux|nul|com[0-9]|lpt[0-9]")
-"""Windows opens a device under these names, whatever suffix follows."""
+"""Windows opens a device under these names, with any suffix."""
 
 _MONTH = re.compile(r"(?P<year>\d{4})-(?P<month>0[1-9]|1[0-2])(?:\.(?P<revision>[1-9]\d*))?")
 
 
 def is_word(text: str) -> bool:
-    """Whether a text can stand for one value in the name of an experiment."""
+    """Whether a text can be one value in the name of an experiment."""
     return bool(text) and NOT_IN_A_WORD.isdisjoint(text)
 
 
 def content_key(*parts: object) -> str:
-    """The first 128 bits of the SHA-256 of `parts` as canonical JSON, in hexadecimal.
+    """Returns the first 128 bits of the SHA-256 of `parts` as canonical JSON, in hexadecimal.
 
-    Tuples equal lists; sets and anything else JSON does not know are refused with `TypeError`.
+    Tuples equal lists. Raises `TypeError` for sets and other types that JSON does not support.
     """
     text = json.dumps(parts, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
     try:
-        data = text.encode("utf-8", "surrogateescape")  # bytes of a file's name that are no UTF-8
+        data = text.encode("utf-8", "surrogateescape")  # bytes of a file name that is not UTF-8
     except UnicodeEncodeError:
-        data = text.encode("utf-8", "surrogatepass")  # half a pair, which models emit
+        data = text.encode("utf-8", "surrogatepass")  # unpaired surrogates, which models emit
     return hashlib.sha256(data).hexdigest()[:KEY_DIGITS]
 
 
 def file_name(name: str) -> str:
-    """A file name for any name: no two names have the same one, on file systems that ignore case too.
+    """Returns a unique file name for any name, also on file systems that ignore case.
 
-    At most `FILE_NAME_BYTES` ASCII letters, digits, `_` and `-`, so a suffix after a dot is told apart. A short name in
-    lower case stays as it is; any other one ends in `--` and a digest of the whole name.
+    It has at most `FILE_NAME_BYTES` ASCII letters, digits, `_` and `-`, so a suffix after a dot stays distinguishable.
+    A short name in lower case is unchanged; any other one ends with `--` and a digest of the whole name.
     """
     plain = _PLAIN_FILE.fullmatch(name) and len(name) <= FILE_NAME_BYTES
     if plain and not _RESERVED.fullmatch(name) and not _ENDS_IN_DIGEST.fullmatch(name):
@@ -122,7 +122,7 @@ def file_name(name: str) -> str:
 def path_component(name: str) -> str:
     """Returns `name` if it can be one component of a path; raises `BadInput` if it could lead elsewhere.
 
-    Every name that a caller or a row gives becomes a path through this function or through `repo_folder`.
+    Every name from a caller or a row becomes a path through this function or through `repo_folder`.
     """
     if not _COMPONENT.fullmatch(name) or len(name.encode("utf-8", "surrogatepass")) > 200:
         raise BadInput(f"{name!r} cannot be the name of a file", hint="use no separator, no `.` or `-` at the start")
@@ -144,17 +144,17 @@ def repo_name(text: str) -> RepoName:
 
 
 def repo_folder(repo: str) -> str:
-    """`pallets/flask` → `pallets__flask`, in file names and keys. Raises `BadInput` if `repo` is not `owner/name`."""
+    """Returns `pallets__flask` for `pallets/flask`. Raises `BadInput` if `repo` is not `owner/name`."""
     return repo_name(repo).replace("/", "__")
 
 
 def instance_id(repo: RepoName, number: int) -> InstanceId:
-    """`pallets/flask`, 4045 → `pallets__flask-4045`; `parse_instance_id` is the inverse."""
+    """Returns `pallets__flask-4045` for `pallets/flask`, 4045; `parse_instance_id` is the inverse."""
     return InstanceId(f"{repo_folder(repo)}-{number}")
 
 
 def parse_instance_id(name: str) -> tuple[RepoName, int]:
-    """The repository and pull-request number in an instance id; `ValueError` if it is not one."""
+    """Returns the repository and pull request number in an instance id. Raises `ValueError` if it is not one."""
     match = _INSTANCE.fullmatch(name)
     if match is None:
         raise ValueError(f"{name!r} is not an instance id of the form owner__name-number")
@@ -162,19 +162,21 @@ def parse_instance_id(name: str) -> tuple[RepoName, int]:
 
 
 def month_of(name: str) -> tuple[int, int, int] | None:
-    """Year, month and revision of a snapshot that is named after a month: `2026-03` is revision 0, `2026-03.1` the next
-    one. They sort as they follow each other; null for any other name."""
+    """Returns (year, month, revision) of a snapshot named after a month; None for any other name.
+
+    `2026-03` is revision 0, `2026-03.1` the next one. The tuples sort in chronological order.
+    """
     match = _MONTH.fullmatch(name)
     return (int(match["year"]), int(match["month"]), int(match["revision"] or 0)) if match else None
 
 
 def sorted_lines(lines: Iterable[int]) -> tuple[LineNo, ...]:
-    """Distinct line numbers in ascending order."""
+    """Returns distinct line numbers in ascending order."""
     return tuple(LineNo(line) for line in sorted(set(lines)))
 
 
 def jsonable(value: Any) -> Any:
-    """`value` with tuples as lists, recursively: what `content_key` and Parquet both see."""
+    """Returns `value` with tuples as lists, recursively: the form for `content_key` and Parquet."""
     if isinstance(value, tuple | list):
         return [jsonable(item) for item in value]
     if isinstance(value, dict):

@@ -1,4 +1,4 @@
-"""The closed vocabularies of a run. Their values are what Parquet and SQL see."""
+"""The enums of a run. Parquet and SQL use their values."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from enum import StrEnum
 
 
 class Outcome(StrEnum):
-    """What happened to one test case in one run; `missing` is the absence of a row (metrics.md: raw outcomes)."""
+    """The result of one test case in one run; `missing` is the absence of a row (metrics.md: raw outcomes)."""
 
     PASSED = "passed"
     FAILED = "failed"
@@ -18,11 +18,11 @@ class Outcome(StrEnum):
 
 
 FAILURES = frozenset({Outcome.FAILED, Outcome.ERROR, Outcome.TIMEOUT})
-"""An error is thrown, so the test fails (SWT-Bench paper, section 3.1). All else throws none. In SQL: `fails`."""
+"""Outcomes with a raised error, so the test fails (SWT-Bench paper, section 3.1). In SQL: `fails`."""
 
 
 class Phase(StrEnum):
-    """Where the outcome was decided. A module that cannot be collected is one `collect` row with `error`."""
+    """The phase that determined the outcome. A module that cannot be collected is one `collect` row with `error`."""
 
     COLLECT = "collect"
     SETUP = "setup"
@@ -38,23 +38,25 @@ class CodeState(StrEnum):
 
 
 class RunVariant(StrEnum):
-    """In which form a code state runs. Verdicts come from `plain` alone.
+    """The form in which a code state runs. Verdicts use only `plain`.
 
-    Robustness checks of a would-be success have to behave as `plain` does. They are untraced, with the cases in
+    Robustness checks of a success have to give the same outcomes as `plain`. They are untraced, with the cases in
     reversed order and another hash seed:
+
     `repeat`      the same files
     `placebo`     `before` with the lines of the fix as comments
-    `paraphrase`  `after`, likewise
+    `paraphrase`  `after` with the same comments
     `variant`     `after` with a change that has no effect
 
-    Conditions of a validation, all untraced, which have to as well:
-    `rerun`       once more
-    `reordered`   cases shuffled by a seed that follows from the run's key
+    Conditions of a validation, all untraced, have to give the same outcomes too:
+
+    `rerun`       another run
+    `reordered`   cases shuffled by a seed derived from the run's key
     `reseeded`    another hash seed
     `online`      with a network
-    `later`       with the clock a year on
+    `later`       with the clock a year ahead
 
-    `proposed`    `before` with a proposed fix or a decoy in the golden patch's place, untraced (`fix_run` names it)
+    `proposed`    `before` with a proposed fix or a decoy instead of the golden patch, untraced (`fix_run` names it)
     """
 
     PLAIN = "plain"
@@ -71,24 +73,24 @@ class RunVariant(StrEnum):
 
 
 EDITED = (RunVariant.PLACEBO, RunVariant.PARAPHRASE, RunVariant.VARIANT)
-"""Their code has an edit that changes no behaviour."""
+"""Variants whose code has an edit that changes no behaviour."""
 
 OTHER_CODE = (*EDITED, RunVariant.PROPOSED)
-"""They run on other files than the code state has, so they say nothing of how stable its tests are."""
+"""Variants with other code than the code state, which are no evidence for the stability of its tests."""
 
 
 class CaseOrder(StrEnum):
-    """In which order a runner takes its cases."""
+    """The order in which a runner executes its cases."""
 
     GIVEN = "given"
     REVERSED = "reversed"
-    """Every two of them change places. Cases of one class and one module stay together."""
+    """Reversed order. Cases of one class and one module stay together."""
     SHUFFLED = "shuffled"
-    """By lot, from a seed: modules, the classes of each, and the cases of each of these."""
+    """Random order from a seed: modules, the classes of each, and the cases of each of these."""
 
 
 class SuiteKind(StrEnum):
-    """`none` is the repository's own tests in the files concerned, without any test patch."""
+    """`none` is the repository's own tests in the affected files, without any test patch."""
 
     NONE = "none"
     GOLDEN = "golden"
@@ -96,7 +98,7 @@ class SuiteKind(StrEnum):
 
 
 class Tracer(StrEnum):
-    """How lines are watched: our probes, coverage.py as the referee, or not at all."""
+    """How lines are watched: by this project's probes, by coverage.py for comparison, or not at all."""
 
     PROBE = "probe"
     COVERAGE = "coverage"
@@ -104,10 +106,10 @@ class Tracer(StrEnum):
 
 
 class RunStatus(StrEnum):
-    """How a run ended. `infrastructure` and `golden-unapplied` are ours and never graded; the first is retried.
+    """How a run ended. `infrastructure` and `golden-unapplied` are internal and never graded; the first is retried.
 
-    `completed`  the runner wrote its last record, whatever the tests said
-    `timeout`    the wall limit ended it; cases so far are kept, the one under way is `timeout`
+    `completed`  the runner wrote its last record, independent of the tests' outcomes
+    `timeout`    the wall limit ended it; earlier cases are stored, the running one is `timeout`
     `crashed`    the process ended without the runner's last record (os._exit, a signal, a kill of its parent)
     `limit`      a memory, process or disk limit ended it
     `unapplied`  the suite's patch does not apply on this code state, so no process was started
@@ -124,7 +126,7 @@ class RunStatus(StrEnum):
 
 
 class RunnerKind(StrEnum):
-    """Which adapter of our runner drives the tests inside the sandbox."""
+    """The adapter of this project's runner that runs the tests inside the sandbox."""
 
     PYTEST = "pytest"
     UNITTEST = "unittest"
@@ -133,7 +135,7 @@ class RunnerKind(StrEnum):
 
 
 class Policy(StrEnum):
-    """Which hunks of a candidate are executed (metrics.md: candidate policy)."""
+    """The patch filter: which hunks of a candidate are executed (metrics.md: candidate policy)."""
 
     TESTS_ONLY = "tests-only"
     AS_SUBMITTED = "as-submitted"

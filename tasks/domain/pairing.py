@@ -1,6 +1,6 @@
-"""Which case of one run is which case of another of the same suite, where ids differ between processes.
+"""Pairs the cases of two runs of the same suite whose ids differ between processes.
 
-An id may hold a uuid, a time, an address, a process id or a temporary folder. `case_pair` says the same in SQL.
+An id may contain a uuid, a time, an address, a process id or a temporary folder. `case_pair` is the SQL equivalent.
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ from typing import Protocol
 from tasks.domain.names import CaseId
 
 Function = tuple[str, str]
-"""Its file and its qualified name."""
+"""A function's file and its qualified name."""
 
 
 class PlacedCase(Protocol):
-    """What tells a case of a run from the others."""
+    """The attributes that distinguish the cases of a run."""
 
     @property
     def case_id(self) -> str: ...
@@ -32,11 +32,11 @@ class PlacedCase(Protocol):
 
 
 def paired(first: Iterable[PlacedCase], second: Iterable[PlacedCase]) -> dict[str, str | None]:
-    """Of each case of `second` whose function has cases in `first` that `second` has not: the case of `first` at its
-    place.
+    """Pairs cases of `second` with cases of `first` at the same place of the same function.
 
-    Null where that is ambiguous: the function has more cases in one run, or what is at the place has an id of both.
-    Cases of one id are the same case, and are not among the keys.
+    The keys are cases of `second` that are missing in `first`, if their function has cases of `first` that are missing
+    in `second`. The value is None if the pair is ambiguous: the function has more cases in one run, or the id at the
+    place occurs in both. Cases with the same id are the same case, and are not among the keys.
     """
     known = functions(first)
     found: dict[str, str | None] = {}
@@ -50,7 +50,7 @@ def paired(first: Iterable[PlacedCase], second: Iterable[PlacedCase]) -> dict[st
 
 
 def functions(cases: Iterable[PlacedCase]) -> Mapping[Function, Mapping[str, int]]:
-    """Function → case id → place, of the cases that have one."""
+    """Returns {function: {case id: place}} for the cases with a place."""
     known: dict[Function, dict[str, int]] = defaultdict(dict)
     for case in cases:
         if case.place is not None:
@@ -59,7 +59,7 @@ def functions(cases: Iterable[PlacedCase]) -> Mapping[Function, Mapping[str, int
 
 
 def renamed(runs: Sequence[Sequence[PlacedCase]]) -> list[dict[CaseId, CaseId]]:
-    """For each run, the cases that an earlier run has under another id, and that id."""
+    """Returns, for each run, {case id: id of the same case in an earlier run}, for ids that differ."""
     reference: list[PlacedCase] = []
     names: list[dict[CaseId, CaseId]] = []
     for cases in runs:
@@ -70,5 +70,5 @@ def renamed(runs: Sequence[Sequence[PlacedCase]]) -> list[dict[CaseId, CaseId]]:
 
 
 def place_name(case: PlacedCase) -> str:
-    """What a list calls a case whose id differs between processes: `tests/test_a.py::TestX::test_y[#0]`."""
+    """Returns the listed name of a case whose id differs between processes: `tests/test_a.py::TestX::test_y[#0]`."""
     return f"{case.path}::{case.qualname.replace('.', '::')}[#{case.place}]"

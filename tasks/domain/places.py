@@ -1,4 +1,4 @@
-"""Where things are."""
+"""The folders that stages use."""
 
 from __future__ import annotations
 
@@ -8,31 +8,31 @@ from pathlib import Path
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Places:
-    """The folders that stages work in. Hashable and small: units of work carry it.
+    """The folders that stages use. Hashable and small: units of work contain it.
 
     <cache>/
     ├── mirrors/<owner>__<name>.git     bare mirrors of repositories
     ├── environments/<env_id>/          built environments
-    ├── gates/<key>/                    what uv gets as an interpreter: sends each call to the build gate
-    ├── extensions/                     modules that compilers made, by code state, and the compiler's own cache
+    ├── gates/<key>/                    interpreters for uv that send each call to the build gate
+    ├── extensions/                     compiled modules, by code state, and the compiler's own cache
     ├── locks/                          resolved requirements
     ├── retrieval/                      term counts of files
-    ├── answers/                        what was asked of a store, as long as it says the same
-    ├── budgets/                        what processes that pay together have set aside
-    ├── journals/                       what work under way has seen: commands, tests, debuggers
-    ├── agents/<name>-<key>/            programs of others that methods start
+    ├── answers/                        cached query results, valid until the store changes
+    ├── budgets/                        amounts reserved by processes that share a budget
+    ├── journals/                       replay logs of unfinished work: commands, tests, debuggers
+    ├── agents/<name>-<key>/            third-party programs that methods start
     ├── trees/                          packed trees of commits
-    └── bases/                          trees of commits that sandboxes lay jobs over
+    └── bases/                          trees of commits used as lower layers of sandbox checkouts
     """
 
     store: str
     """Root of the warehouse: a folder or URL."""
     cache: Path
-    """Everything below can be made again."""
+    """Folder of the cache; its contents can be recreated."""
     recipes: Path
     """Folder of environment recipes."""
     scratch: Path
-    """What runs under way need: thousands of small files that come and go, so best in memory."""
+    """Folder for running tasks: thousands of short-lived small files, so best in memory."""
 
     @property
     def mirrors(self) -> Path:

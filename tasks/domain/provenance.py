@@ -1,4 +1,4 @@
-"""Where a row came from."""
+"""The origin of a row."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from datetime import datetime
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Provenance:
-    """Stored flat, as the last columns of every table that holds measurements."""
+    """The last columns of every table with measurements, stored flat."""
 
     project_commit: str
     """Commit of this project that wrote the row; empty outside a git checkout."""
@@ -17,7 +17,7 @@ class Provenance:
     project_version: str
     """Version of this project that wrote the row."""
     config_hash: str
-    """Content key of the settings that were in force."""
+    """Content key of the settings in use."""
     started_at: datetime
     """Aware, UTC."""
     finished_at: datetime

@@ -1,4 +1,4 @@
-"""Test-driven repair: what its sub-agents did, and the patches that came of it (the TDFlow paper, section 3)."""
+"""Test-driven repair: the work of its sub-agents, and the resulting patches (the TDFlow paper, section 3)."""
 
 from __future__ import annotations
 
@@ -23,27 +23,30 @@ from tasks.domain.table import table
 
 
 class SubAgent(StrEnum):
-    """Who worked on a step."""
+    """The sub-agent of a step."""
 
     GENERATE_TESTS = "generate-tests"
-    """Writes tests that reproduce the issue, where nobody hands some in."""
+    """Writes tests that reproduce the issue, if none are given."""
     EXPLORE_FILES = "explore-files"
-    """Reads the repository as it was, and proposes a patch against it."""
+    """Reads the repository at the base commit, and proposes a patch against it."""
     REVISE_PATCH = "revise-patch"
-    """Mends what keeps a patch from being applied."""
+    """Corrects a patch that does not apply."""
     DEBUG_ONE = "debug-one"
-    """Finds out with a debugger why one test fails on a patch, and reports it."""
+    """Uses a debugger to find out why one test fails with a patch, and reports it."""
     AGENT = "agent"
-    """No part of TDFlow: an agent of other people that does all of it."""
+    """Not a part of TDFlow: a third-party agent that does the whole work."""
 
 
 Roles = tuple[tuple[str, str], ...]
-"""Sub-agent, as a parameter spells it (`debug_one`), and its model, sorted."""
+"""Sub-agent, in the notation of parameters (`debug_one`), and its model, sorted."""
 
 
 def roles_of(given: Iterable[str], model: str, *, generating: bool) -> Roles:
-    """The sub-agents with a model of their own, of `NAME=MODEL` texts. `UsageError` for one that nobody is, or that is
-    named twice with different models, or writes tests where some are given."""
+    """Returns the sub-agents with a model of their own, from `NAME=MODEL` texts.
+
+    Raises `UsageError` for an unknown sub-agent or for different models of one. Also raises it for a model of Generate
+    Tests if tests are given.
+    """
     found: dict[str, str] = {}
     for one in given:
         name, _, asked = one.partition("=")
@@ -59,7 +62,8 @@ def roles_of(given: Iterable[str], model: str, *, generating: bool) -> Roles:
 
 
 def check_agent(name: str, **asked: object) -> None:
-    """`UsageError` where an agent is asked for what only TDFlow has; `asked` says of each parameter if it is given."""
+    """Raises `UsageError` if parameters of TDFlow are given for an agent; `asked` is {parameter: whether it is
+    given}."""
     if given := [one for one, value in asked.items() if value]:
         hint = f"{name} takes model, tests (golden or METHOD@MODEL), budget_usd, budget_calls"
         words = ", ".join("tests=generate" if one == "tests" else one for one in given)
@@ -73,17 +77,17 @@ class RepairEnd(StrEnum):
     """How an attempt ended."""
 
     PASSED = "passed"
-    """All failing tests pass and no other one broke."""
+    """All failing tests pass and no other test broke."""
     ITERATIONS = "iterations"
-    """They were used up."""
+    """The maximum number of iterations was reached."""
     NO_TESTS = "no-tests"
-    """Generate Tests handed in none that fail on the base commit."""
+    """Generate Tests submitted no tests that fail on the base commit."""
 
 
 @table("attempt_id", "iteration", "agent", "case_id", folder="method")
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RepairStep:
-    """One sub-agent at work, written when it has ended."""
+    """The finished work of one sub-agent."""
 
     attempt_id: str
     instance_key: InstanceKey
@@ -91,47 +95,46 @@ class RepairStep:
     method: MethodName
     model: ModelName
     iteration: int
-    """1-based; 0 for Generate Tests, which comes before."""
+    """1-based; 0 for Generate Tests, which runs first."""
     agent: SubAgent
     case_id: CaseId
-    """The test that was debugged; empty for the other sub-agents."""
+    """The debugged test; empty for the other sub-agents."""
     submitted: bool
-    """Whether it handed in what was asked of it, within its turns."""
+    """Whether it submitted the requested result within its turns."""
     asked: ModelName | None = None
-    """The model of this sub-agent; null in rows of a time when all had the same."""
+    """The model of this sub-agent; null in old rows, when all sub-agents had the same model."""
     submission: str
-    """The patch or the report; empty where there is none."""
+    """The patch or the report; empty if there is none."""
     calls: int
-    """Replies of the model."""
+    """Number of model replies."""
     branches: tuple[str, ...]
-    """What it did, in order: tools by name, `asked`, what was refused."""
+    """Its actions in order: tools by name, `asked`, refused requests."""
     reasons: tuple[str, ...]
-    """What was wrong with its replies."""
+    """Problems of its replies."""
     cost_usd: float | None
-    """Of these replies when they were made; null where a price is unknown."""
+    """Original cost of these replies; null if a price is unknown."""
     started_at: datetime
     finished_at: datetime
 
 
 class LoneReason(StrEnum):
-    """Why a test ends otherwise alone than among the others. The empty value: it does not."""
+    """Why a test has another outcome alone than among the others. The empty value: it has the same."""
 
     SAME = ""
     EARLIER_CASE = "earlier-case"
-    """One test that runs before it makes the difference: by what it leaves behind, in a fixture that both share or
-    elsewhere."""
+    """One earlier test makes the difference by its side effects, in a shared fixture or elsewhere."""
     EARLIER_CASES = "earlier-cases"
-    """Several of those together do."""
+    """Several earlier tests together make the difference."""
     OTHER_FILES = "other-files"
-    """The other test files only have to be imported."""
+    """Importing the other test files makes the difference."""
     TIME_LIMIT = "time-limit"
-    """Alone it ran into a limit of the sandbox."""
+    """The test alone reached a limit of the sandbox."""
     FLIPS = "flips"
-    """Alone it ends now in one way and now in another."""
+    """The test alone has different outcomes in different runs."""
     NOT_FOUND = "not-found"
-    """No test of that name runs by itself."""
+    """No test of that name can be run alone."""
     UNEXPLAINED = "unexplained"
-    """Neither the files nor the tests before it make the difference."""
+    """Neither the other files nor the earlier tests make the difference."""
 
 
 @table("attempt_id", "iteration", "case_id", folder="method")
@@ -149,20 +152,20 @@ class LoneCase:
     case_id: CaseId
     reason: LoneReason
     among: str
-    """How it ended among the others: the name of the exception."""
+    """Its result among the others: the name of the exception."""
     alone: str
-    """How it ended alone: the same, `passed`, or how the run ended; empty where it did not run."""
+    """Its result alone: the name of the exception, `passed`, or how the run ended; empty if it did not run."""
     earlier: tuple[CaseId, ...]
-    """The tests before it that make the difference, as few as were found."""
+    """The smallest found set of earlier tests that make the difference."""
     runs: int
-    """That it took to find out."""
+    """Number of runs for this search."""
     created_at: datetime
 
 
 @table("attempt_id", "iteration", folder="method")
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RepairPatch:
-    """The patch of one iteration and what the tests said to it."""
+    """The patch of one iteration and its test results."""
 
     attempt_id: str
     instance_key: InstanceKey
@@ -172,35 +175,37 @@ class RepairPatch:
     iteration: int
     """1-based."""
     patch: str
-    """Against the base commit, in normal form; what was handed in where it does not apply; empty for none."""
+    """In normal form against the base commit; the raw submission if it does not apply; empty for none."""
     rung: str
-    """How far the rules of application had to be relaxed; empty where it was not applied."""
+    """Mode in which the patch applied, from strict to relaxed; empty if it was not applied."""
     revised: bool
-    """Whether Revise Patch had it."""
+    """Whether Revise Patch worked on it."""
     problem: str
     """Why it was not applied; empty otherwise."""
     status: RunStatus | None
-    """Of the run of the tests; null where there was none."""
+    """Status of the test run; null if there was none."""
     targets: int
-    """Tests that fail on the base commit and have to pass."""
+    """Number of tests that fail on the base commit and have to pass."""
     resolved: int
-    """Those of them that pass with the patch."""
+    """Number of targets that pass with the patch."""
     guarded: int
-    """Tests that pass on the base commit."""
+    """Number of tests that pass on the base commit."""
     broken: tuple[CaseId, ...]
-    """Those of them that do not with the patch."""
+    """Guarded tests that do not pass with the patch."""
     failing: tuple[CaseId, ...]
     """Targets that do not pass."""
     debugged: int
-    """How many of both were debugged."""
+    """Number of failing and broken tests that were debugged."""
     created_at: datetime
 
 
 @table("attempt_id", folder="method")
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RepairAudit:
-    """One step of an attempt in which a sub-agent looked where it should not have. What Generate Tests did is in
-    `trajectory_audit`, like what other methods of test generation do."""
+    """One step of an attempt in which a sub-agent read forbidden content.
+
+    Steps of Generate Tests are in `trajectory_audit`, like those of other test generation methods.
+    """
 
     attempt_id: str
     instance_key: InstanceKey
@@ -210,15 +215,15 @@ class RepairAudit:
     step: int
     """0-based position in the attempt's trajectory."""
     rule: str
-    """As in `trajectory_audit`. What the attempt was given, golden tests for instance, is no finding."""
+    """As in `trajectory_audit`. Inputs of the attempt, such as golden tests, are no finding."""
     detail: str
-    """What stands there, at most 300 characters."""
+    """The content of the step, at most 300 characters."""
 
 
 @table("attempt_id", folder="method", files=("trajectory",))
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RepairAttempt:
-    """One finished attempt at one instance. Written after its other rows, so this row means that they are all there."""
+    """One finished attempt at one instance. Written after its other rows, so this row means that they are complete."""
 
     attempt_id: str
     """Content key of the instance, the tests, the method with its prompts and limits, the model and the environment."""
@@ -229,23 +234,23 @@ class RepairAttempt:
     method: MethodName
     model: ModelName
     tests: str
-    """Whose tests it worked with: `golden`, or `METHOD@MODEL` of a candidate, which is its own method where it wrote
-    them."""
+    """Origin of its tests: `golden`, or `METHOD@MODEL` of a candidate. This is the attempt's own method if it wrote the
+    tests itself."""
     end: RepairEnd
     iterations: int
-    """That were begun."""
+    """Number of started iterations."""
     iteration: int | None
-    """The one whose patch was chosen; null where there is none."""
+    """The iteration whose patch was chosen; null if there is none."""
     patch: str
-    """The chosen one; empty for none."""
+    """The chosen patch; empty for none."""
     calls: int
-    """All replies, those of Generate Tests as well."""
+    """All model replies, including those of Generate Tests."""
     cost_usd: float | None
-    """Of all replies but those of Generate Tests, when they were made; null where a price is unknown."""
+    """Original cost of all replies except those of Generate Tests; null if a price is unknown."""
     tests_usd: float | None
-    """What generating the tests cost, which is no part of it; null where that is unknown."""
+    """Cost of generating the tests, not included in `cost_usd`; null if unknown."""
     trajectory: str | None = None
-    """SHA-256 of the JSON lines of `RecordedStep` under `files/` of the store: what the sub-agents were told, answered
-    and ran. That of Generate Tests is in its `generation`. Null in rows of a time when it was not kept."""
+    """SHA-256 of the JSON lines of `RecordedStep` under `files/` of the store: prompts, replies and commands of the
+    sub-agents. The `generation` row has that of Generate Tests. Null in rows older than this column."""
     started_at: datetime
     finished_at: datetime

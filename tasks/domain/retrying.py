@@ -1,10 +1,10 @@
-"""Which failures are worth another attempt, how often, and after how long: the one policy for units of work.
+"""Decides which failures are retried, how often, and after which pause: the only retry policy for units of work.
 
 | class of error | attempts |
 | --- | --- |
 | infrastructure (`retry` is true) | 3 |
 | terminal, usage | 1 |
-| not ours | 1: a bug does not pass |
+| other exceptions | 1: a retry does not fix a bug |
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from tasks.domain.errors import SwtError
 
 
 def may_pass(error: BaseException) -> bool:
-    """Whether trying again may help."""
+    """Whether a retry may help."""
     return isinstance(error, SwtError) and error.retry
 
 
 @dataclass(frozen=True, slots=True)
 class Retries:
-    """How often something is tried whose error may pass."""
+    """Number of attempts and pauses for errors that a retry may fix."""
 
     attempts: int = 3
     pause_s: float = 2.0
-    """Before the second attempt; twice that before each further one."""
+    """Before the second attempt; the pause doubles before each further one."""

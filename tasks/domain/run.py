@@ -1,4 +1,4 @@
-"""Runs: the expensive facts. A run is one test process on one code state with one suite."""
+"""Run rows. A run is one test process on one code state with one suite."""
 
 from __future__ import annotations
 
@@ -39,15 +39,15 @@ from tasks.domain.table import table
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
-    """Ceilings for one run, enforced by the sandbox."""
+    """Limits of one run, enforced by the sandbox."""
 
     wall_s: float = 1800.0
     memory_mb: int = 4096
     processes: int = 512
     disk_mb: int = 2048
-    """Bytes that the run may add to the checkout, its home and its temporary folder together."""
+    """Megabytes that the run may add to the checkout, its home and its temporary folder together."""
     log_mb: int = 8
-    """Output beyond this is dropped and the log says so; it does not end the run."""
+    """Further output is dropped with a note in the log; it does not end the run."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,7 +60,7 @@ class Watch:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PathRange:
-    """All paths of a checkout from `first` on and before `end`, by the code points of their characters."""
+    """All paths of a checkout from `first` (inclusive) to `end` (exclusive), ordered by code points."""
 
     first: str
     end: str
@@ -68,7 +68,8 @@ class PathRange:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunSpec:
-    """Everything that decides a run's result, and nothing else: `run_key` is its content key."""
+    """All inputs that determine a run's result, with names for reference: `run_key` is the content key of the
+    inputs."""
 
     instance_key: InstanceKey
     instance_id: InstanceId
@@ -87,7 +88,7 @@ class RunSpec:
     patches: tuple[str, ...]
     """Unified diffs in the order in which they are applied to the base commit."""
     files: tuple[RepoPath, ...]
-    """Test files handed to the runner."""
+    """Test files for the runner."""
     watch: tuple[Watch, ...]
     tracer: Tracer
     repeat: int
@@ -97,18 +98,20 @@ class RunSpec:
     order: CaseOrder = CaseOrder.GIVEN
     network: bool = False
     cases: tuple[CaseId, ...] = ()
-    """These and no others are run, in the order of their files; all of `files` where it is empty. Nothing stores such
-    runs: what picks the cases out is no part of `runner_version`, and would have to be."""
+    """The only cases to run, in the order of their files; empty for all cases of `files`. Such runs are never stored,
+    because the code that selects cases is not part of `runner_version`."""
     probe_near: tuple[RepoPath, ...] = ()
-    """Files that get probes together with their neighbours, whether the run watches lines or not: tests cannot tell
-    which run is judged by lines, nor by which lines. These are the files in which any run of the instance watches some.
-    """
+    """Files that get probes together with their neighbours, even if the run watches no lines. So tests cannot detect
+    whether or which lines are watched. These are all files in which any run of the instance watches lines."""
 
     @property
     def run_key(self) -> RunKey:
-        """Names that do not decide the result (`instance_*`, `suite_*`, `code_state`, `variant`, `probe_near`) are left
-        out, and so are the order that cases are given in, no network and all cases: runs of before there was another
-        keep their keys."""
+        """The content key of the inputs.
+
+        It excludes names that do not affect the result: `instance_*`, `suite_*`, `code_state`, `variant`, `probe_near`.
+        It also excludes the default values of `order`, `network` and `cases`, so that older runs without these fields
+        keep their keys.
+        """
         facts = asdict(self)
         for name in ("instance_key", "instance_id", "suite_kind", "suite_id", "code_state", "variant", "probe_near"):
             facts.pop(name)
@@ -122,16 +125,16 @@ class RunSpec:
 
     @property
     def code_patches(self) -> tuple[str, ...]:
-        """What is applied to the code: all patches but the suite's, which comes last."""
+        """The patches of the code: all except the suite's, which comes last."""
         return self.patches if self.suite_kind is SuiteKind.NONE else self.patches[:-1]
 
     @property
     def built_patches(self) -> tuple[str, ...]:
-        """What whoever compiles is to see: `code_patches` without the edit of a robustness check, which comes last."""
+        """The patches that a build uses: `code_patches` without the edit of a robustness check, which comes last."""
         return self.code_patches[:-1] if self.variant in EDITED else self.code_patches
 
     def is_golden(self, place: int) -> bool:
-        """Whether the patch at `place` is the golden patch or the golden tests, as the instance brings them."""
+        """Whether the patch at `place` is the instance's own golden patch or golden tests."""
         if self.variant is RunVariant.PROPOSED:
             return False
         last = place == len(self.patches) - 1
@@ -139,14 +142,14 @@ class RunSpec:
 
     @property
     def order_seed(self) -> int | None:
-        """What the order of the cases is drawn from: the same run has the same order. Null where nothing is drawn."""
+        """Seed of the case order, derived from the run key; None if the order is not shuffled."""
         return int(self.run_key[:8], 16) if self.order is CaseOrder.SHUFFLED else None
 
 
 @table("run_key", folder="repo", files=("log",))
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Run:
-    """One finished run. Written after its outcomes and lines, so a `run` row means that they are all there."""
+    """One finished run. Written after its outcomes and lines, so a `run` row means that they are complete."""
 
     run_key: RunKey
     instance_key: InstanceKey
@@ -158,35 +161,35 @@ class Run:
     code_state: CodeState
     files: tuple[RepoPath, ...]
     files_key: str
-    """`files_key(files)`: how a suite `none` is found for a set of files."""
+    """`files_key(files)`: finds the run of suite `none` for a set of files."""
     tracer: Tracer
     repeat: int
-    """From 0: how often the same was run before."""
+    """0-based number of the repetition."""
     sandbox: SandboxKind
-    """Where it ran."""
+    """The kind of sandbox that executed it."""
     status: RunStatus
     detail: str
-    """Why it is not `completed`, or the first lines of a runner's own complaint; empty otherwise."""
+    """Why it is not `completed`, or the first lines of a runner's error message; empty otherwise."""
     exit_code: int | None
-    """Null where the process was killed."""
+    """Null if the process was killed."""
     wall_s: float
     """Seconds of the process."""
     cpu_s: float | None
-    """User plus system seconds of the whole process tree; null where the sandbox cannot tell."""
+    """User plus system seconds of the whole process tree; null if the sandbox cannot measure it."""
     setup_s: float
     """Seconds spent on the checkout and on applying patches, outside the sandbox."""
     cases: int
-    """Outcomes that it has."""
+    """Number of its outcomes."""
     image: str = ""
-    """Digest of the container image that it ran in, `sha256:…`; empty in the other sandboxes."""
+    """Digest of its container image, `sha256:…`; empty in the other sandboxes."""
     variant: RunVariant = RunVariant.PLAIN
-    """`plain`, or the robustness check or validation condition that this run is for."""
+    """`plain`, or the robustness check or validation condition of this run."""
     runner_version: str = ""
-    """`RunSpec.runner_version`; empty in runs of before this was written down. See `current`."""
+    """`RunSpec.runner_version`; empty in runs older than this column. See `current`."""
     order_seed: int | None = None
-    """Seed that the cases were shuffled by; null where they came in the order given, or reversed."""
+    """Seed of the shuffled case order; null if the order was given or reversed."""
     log: str
-    """SHA-256 of the log under `files/` of the store; empty where nothing was printed."""
+    """SHA-256 of the log under `files/` of the store; empty without output."""
     project_commit: str
     project_dirty: bool
     project_version: str
@@ -198,15 +201,16 @@ class Run:
 @table("request_id", folder="repo")
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunRequest:
-    """One run that an instance asked for, and what the run is to it.
+    """One run that an instance requested, and the role of the run for that instance.
 
-    Instances that ask for the same run share it, and the `run` row names the instance that made it. Views join runs by
-    requests (`requested_run`), so each of these instances has the run under its own names.
+    Instances that request the same run share it, and the `run` row has the names of the instance that executed it.
+    Views join runs by requests (`requested_run`), so each of these instances has the run under its own names.
     """
 
     request_id: RequestId
     run_key: RunKey
-    """The run that answers: the traced one where an untraced run was planned and only the traced one is stored."""
+    """The run that serves the request: the traced one if an untraced run was planned and only the traced one is
+    stored."""
     instance_key: InstanceKey
     instance_id: InstanceId
     repo: RepoName
@@ -219,11 +223,11 @@ class RunRequest:
     repeat: int
     """As in `run`."""
     requested_at: datetime
-    """When, UTC."""
+    """Time of the request, UTC."""
 
     @staticmethod
     def of(spec: RunSpec, run_key: RunKey, requested_at: datetime) -> RunRequest:
-        """The request of `spec` that the run `run_key` answers."""
+        """Returns the request of `spec` that the run `run_key` serves."""
         names = (spec.instance_key, spec.suite_kind, spec.suite_id, spec.code_state, spec.variant)
         return RunRequest(
             request_id=RequestId(content_key("request", run_key, *names)),
@@ -241,7 +245,7 @@ class RunRequest:
         )
 
     def named(self, run: Run) -> Run:
-        """The run that answers, under the names that it has for this instance."""
+        """Returns the run with the names that it has for this instance."""
         return replace(
             run,
             instance_key=self.instance_key,
@@ -254,10 +258,10 @@ class RunRequest:
 
 
 def current(runs: Iterable[Run]) -> tuple[Run, ...]:
-    """Of the runs of one instance those of the runner that it was last run by, ours that failed as well.
+    """Returns those runs of one instance that have the latest runner version, including runs with internal failures.
 
-    Runners of two versions may tell the same behaviour apart, so what an older one said is superseded as soon as a
-    newer one has run. `current_run` says the same in SQL.
+    Runners of two versions may report the same behaviour differently, so a newer runner's runs supersede older ones.
+    `current_run` is the SQL equivalent.
     """
     known = tuple(runs)
     last = max(
@@ -276,23 +280,23 @@ class CaseOutcome:
     run_key: RunKey
     case_id: CaseId
     path: RepoPath
-    """Test file that holds the case."""
+    """Test file that contains the case."""
     qualname: str
     """`Class.method` or `function`, without parameters: joins with `edited_definition`."""
     label: str
-    """The name that the repository's own runner prints: what SWE-bench's lists hold. Empty where it prints none: the
-    case never began, or something ended the run during it."""
+    """The name that the repository's own runner prints, as in SWE-bench's lists. Empty if it prints none: the case
+    never started, or the run ended during it."""
     position: int
     """0-based place in the order in which the run's cases first reported."""
     phase: Phase
     outcome: Outcome
     duration_s: float | None
-    """Null where the case did not finish."""
+    """Null if the case did not finish."""
     message: str
     """Last lines of the traceback or the skip reason, at most 4,000 characters."""
     place: int | None = None
-    """Position among the cases of its function in the order of collection, from 0. Null for a module that cannot be
-    collected, for a shared teardown, and in runs from before it was recorded."""
+    """0-based position among the cases of its function in collection order. Null for a module that cannot be collected,
+    for a shared teardown, and in runs older than this column."""
 
 
 @table("run_key", folder="repo", of_run=True)
@@ -307,24 +311,24 @@ class LineHit:
     lines: tuple[LineNo, ...]
     """In the numbering of the run's code state."""
     counts: tuple[int, ...] | None = None
-    """How often each of `lines` was executed, as a line tracer counts: the head of a loop once for each turn as well.
-    Null where nobody counted: coverage.py as tracer, and runs from before there were counts."""
+    """How often each of `lines` was executed, as a line tracer counts: the head of a loop once per iteration as well.
+    Null with coverage.py as tracer, and in runs older than this column."""
 
 
 @table("run_key", folder="repo", of_run=True)
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WatchedFile:
-    """What one run knows about one watched file, executed or not."""
+    """The data of one run about one watched file, executed or not."""
 
     run_key: RunKey
     path: RepoPath
     loaded: bool
     """Whether any line of the module ran in this run."""
     executable: tuple[LineNo, ...]
-    """Watched lines for which the interpreter has code (a line that starts a statement or continues one); none where
-    the module was not loaded."""
+    """Watched lines for which the interpreter has code (a line that starts a statement or continues one); none if the
+    module was not loaded."""
 
 
 def files_key(files: tuple[RepoPath, ...]) -> str:
-    """Content key of a set of test files, whatever their order."""
+    """Returns the content key of a set of test files, independent of their order."""
     return content_key("files", sorted(set(files)))

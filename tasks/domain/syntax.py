@@ -1,4 +1,4 @@
-"""Python's own parser and compiler, for code that runs on several threads, and how two of its trees are compared."""
+"""Python's own parser and compiler, made thread-safe, and a comparison of syntax trees."""
 
 from __future__ import annotations
 
@@ -15,13 +15,19 @@ from threading import Lock
 from typing import Any, TypeVar
 
 DEEPEST = 200
-"""Levels that a tree may have. Python's own `unparse` and `dump`, and some functions of ours, take up to three calls
-for each, of the thousand that there are. Of 7,348 files of seven real projects two have more: tables of numbers."""
+"""Maximum number of levels of a tree.
+
+Python's `unparse` and `dump`, and some functions here, use up to three calls per level, of a thousand available ones.
+Of 7,348 files of seven real projects two have more levels: tables of numbers.
+"""
 MOST_FIELDS = 10_000
-"""Of one f-string. CPython before 3.12 reads n of them in n² steps: 130,000, which are 400 kB, take 20 seconds, in
-which nobody else can parse."""
+"""Maximum number of fields of one f-string.
+
+CPython before 3.12 parses n fields in n² steps. 130,000 fields (400 kB) take 20 seconds, during which no other thread
+can parse.
+"""
 _LONG_NUMBER = re.compile(r"0[xXoObB][\da-fA-F_]{3000}")
-"""What Python reads and cannot write: it makes no text of a number of more than 4,300 decimal digits."""
+"""Numbers that Python can parse but not convert to text, because they have more than 4,300 decimal digits."""
 _ONE_AT_A_TIME = Lock()
 _AGAIN = 5
 
@@ -30,18 +36,19 @@ T = TypeVar("T")
 
 
 class TooComplex(ValueError):
-    """Code of more than `DEEPEST` levels, with an f-string of more than `MOST_FIELDS`, or with a number of thousands of
-    digits: Python may run it all the same."""
+    """Code with more than `DEEPEST` levels, an f-string with more than `MOST_FIELDS` fields, or a number with thousands
+    of digits. Python may still be able to run it."""
 
 
 def syntax_tree(source: str | bytes) -> ast.Module:
-    """`ast.parse` without its warnings, one thread at a time.
+    """Parses like `ast.parse`, without warnings and one thread at a time.
 
-    CPython before 3.11.5 counts the depth of a tree under way per interpreter, so two threads at once now and then end
-    in a `SystemError` (python/cpython#106905); what silences warnings is not safe with threads either. Libraries do not
-    know of the lock, and whatever a garbage collection calls may parse half-way, hence the further attempts. Raises
-    what `ast.parse` does: `SyntaxError`, `ValueError`, `MemoryError`. Of the second kind is `TooComplex`: whoever walks
-    a tree by recursion need not think of its depth, and nobody can end or halt us by one.
+    CPython before 3.11.5 counts the depth of the current tree per interpreter, so two threads at once occasionally get
+    a `SystemError` (python/cpython#106905). Suppressing warnings is not thread-safe either. Libraries do not use the
+    lock, and code called by garbage collection may parse as well, so the function retries.
+
+    Raises the errors of `ast.parse`: `SyntaxError`, `ValueError`, `MemoryError`. `TooComplex` is a `ValueError`:
+    callers can walk the tree recursively without checking its depth, and no input can crash or block this process.
     """
     text = source if isinstance(source, str) else source.decode("utf-8", "surrogateescape")
     if _LONG_NUMBER.search(text):
@@ -58,11 +65,11 @@ def syntax_tree(source: str | bytes) -> ast.Module:
 
 
 def alike(one: ast.AST, other: ast.AST, kept: Callable[[ast.AST, Block], Block] = lambda _, block: block) -> bool:
-    """Whether two trees are the same but for positions. Of a block of statements counts what `kept` leaves, which is
-    given the node that it belongs to as well.
+    """Whether two trees are equal except for positions. `kept` returns the statements of a block that count, given its
+    node.
 
-    It ends at the first difference, changes neither tree and calls nothing for each level, as `ast.dump` of stripped
-    copies did. The standard library has `ast.compare` from Python 3.14 on, which cannot leave anything out.
+    It stops at the first difference, changes neither tree and does not recurse, unlike `ast.dump` of stripped copies.
+    The standard library has `ast.compare` from Python 3.14 on, which cannot leave anything out.
     """
 
     def field(node: ast.AST, name: str) -> Any:
@@ -86,7 +93,7 @@ def alike(one: ast.AST, other: ast.AST, kept: Callable[[ast.AST, Block], Block] 
 
 
 def scopes(source: str) -> symtable.SymbolTable:
-    """As `syntax_tree`, of `symtable`, which parses as well."""
+    """Returns the symbol table of `symtable`, which also parses, like `syntax_tree`."""
     return _quietly(lambda: symtable.symtable(source, "", "exec"))
 
 
@@ -102,7 +109,7 @@ def _quietly(read: Callable[[], T]) -> T:
 def _has_endless_f_string(text: str) -> bool:
     if text.count("{") <= MOST_FIELDS:
         return False
-    with suppress(tokenize.TokenError, SyntaxError):  # which are the parser's to tell
+    with suppress(tokenize.TokenError, SyntaxError):  # the parser reports these errors
         for token in tokenize.generate_tokens(StringIO(text).readline):
             formatted = token.type == tokenize.STRING and re.match("(?i)r?fr?['\"]", token.string)
             if formatted and token.string.count("{") > MOST_FIELDS:
@@ -111,7 +118,7 @@ def _has_endless_f_string(text: str) -> bool:
 
 
 def _is_deeper(tree: ast.AST, levels: int) -> bool:
-    """Level by level: `ast.walk` takes twice as long."""
+    """Checks level by level: `ast.walk` takes twice as long."""
     level: list[Any] = [tree]
     for _ in range(levels):
         below: list[Any] = []

@@ -1,4 +1,4 @@
-"""A table is declared where its rows are: one decorator on the dataclass, and store, views and dictionary know it."""
+"""Declares a dataclass as a table: the store, the views and the data dictionary use the declaration."""
 
 from __future__ import annotations
 
@@ -12,33 +12,34 @@ Row = TypeVar("Row")
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """How the rows of one dataclass are kept."""
+    """How the store handles the rows of one dataclass."""
 
     owner: tuple[str, ...]
-    """Columns that say what a row is about. Of two writes about one owner, the rows of the later one count."""
+    """Columns that identify the owner of a row. Of two writes with one owner, the rows of the later one count."""
     folder: str = "group"
-    """Column that the folders are named after; `group` where no column is fit for it."""
+    """Column that gives the folders their names; `group` if no column is suitable."""
     files: tuple[str, ...] = ()
-    """Columns that name a file under `files/` by its SHA-256. A file that none of them names is garbage."""
+    """Columns with the SHA-256 of a file under `files/`. A file that no column refers to is garbage."""
     of_run: bool = False
-    """Whether rows count only if the `run` row of the same `run_key` names their part."""
+    """Whether rows count only if the `run` row of the same `run_key` refers to their part."""
 
 
 DECLARED: dict[type[Any], Table] = {}
-"""Every table that has been imported; `tables.TABLES` has imported them all."""
+"""All imported tables; importing `tables.TABLES` imports every table."""
 
 
 def table(
     *owner: str, folder: str = "group", files: tuple[str, ...] = (), of_run: bool = False
 ) -> Callable[[type[Row]], type[Row]]:
-    """Declare a dataclass as a table; the arguments are the fields of `Table`. `TypeError` where a column is no field.
+    """Declares a dataclass as a table; the arguments are the fields of `Table`.
 
-    It stands above `@dataclass`: with slots that one makes a new class.
+    Raises `TypeError` if a column is not a field. It must be above `@dataclass`, because `@dataclass` with slots
+    creates a new class.
     """
 
     def declare(row_type: type[Row]) -> type[Row]:
         known = getattr(row_type, "__dataclass_fields__", {})
-        # What belongs to a run lies in the folder of its run, whose column it does not have.
+        # Rows of a run are in the folder of their run, and do not have the column of that folder.
         named = {*owner, *files, *(() if of_run or folder == "group" else (folder,))}
         if unknown := sorted(named - set(known)):
             raise TypeError(f"{row_type.__name__} has no field {', '.join(unknown)} to be a table by")
@@ -49,5 +50,5 @@ def table(
 
 
 def table_name(row_type: type[Any]) -> str:
-    """`CaseOutcome` → `case_outcome`."""
+    """Returns `case_outcome` for `CaseOutcome`."""
     return re.sub(r"(?<!^)(?=[A-Z])", "_", row_type.__name__).lower()

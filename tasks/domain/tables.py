@@ -14,4 +14,4 @@ for _module in pkgutil.iter_modules(tasks.domain.__path__, "tasks.domain."):
         import_module(_module.name)
 
 TABLES: tuple[type[Any], ...] = tuple(sorted(DECLARED, key=table_name))
-"""By name."""
+"""Sorted by name."""

@@ -1,4 +1,4 @@
-"""What a method did, step by step, in a form that every agent's own log can be brought into."""
+"""The steps of a method, in a common form for the logs of all agents."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrajectoryStep:
-    """One thing that was said or done. A trajectory is a tuple of these, in order."""
+    """One message or action. A trajectory is a tuple of steps, in order."""
 
     role: str
-    """`prompt` (what the method was told), `thought` (what the model wrote), `command` (what it ran or called),
-    `output` (what came back)."""
+    """`prompt` (input of the method), `thought` (text of the model), `command` (a command or tool call), `output` (its
+    result)."""
     text: str

@@ -1,4 +1,4 @@
-"""Units of work: what is asked of a stage one by one, and what could not be done of it."""
+"""Units of work of a stage, and their incomplete subjects."""
 
 from __future__ import annotations
 
@@ -12,42 +12,44 @@ from tasks.domain.names import EnvId, InstanceId, RepoName
 from tasks.domain.table import table
 
 BUG = "bug"
-"""Slug of an exception that is not ours."""
+"""Slug of an exception that is no `SwtError`."""
 INTERRUPTED = "interrupted"
-"""Slug of what was not begun, or not ended, when its flow run was."""
+"""Slug of work that had not started, or not ended, when its flow run ended."""
 
 
 class Unit(Protocol):
-    """A frozen dataclass of ids and plain values: it can be written down, and read back on another machine."""
+    """A frozen dataclass of ids and plain values: it can be serialised, and read on another machine."""
 
     __dataclass_fields__: ClassVar[dict[str, Any]]
 
     @property
     def subject(self) -> str:
-        """The instance or repository that it is about."""
+        """The instance or repository of the unit."""
 
     @property
     def scope(self) -> str:
-        """Where, or with what, the subject is worked on: a snapshot, a method and model; empty where there is one way
-        only. A round of the same name that does the same subject in the same scope makes up for what was undone."""
+        """The context of the work: a snapshot, a method and model; empty if there is only one.
+
+        A later round with the same name that completes the same subject in the same scope resolves an `undone` row.
+        """
 
 
 @runtime_checkable
 class Batch(Protocol):
-    """A unit that is about several subjects."""
+    """A unit with several subjects."""
 
     @property
     def subjects(self) -> tuple[str, ...]: ...
 
 
 def subjects_of(unit: Unit) -> tuple[str, ...]:
-    """All that a unit is about."""
+    """Returns all subjects of a unit."""
     return unit.subjects if isinstance(unit, Batch) else (unit.subject,)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OfInstance:
-    """What units about one instance of a snapshot have in common."""
+    """Base class of units about one instance of a snapshot."""
 
     snapshot: str
     instance_id: InstanceId
@@ -63,14 +65,14 @@ class OfInstance:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InEnvironment(OfInstance):
-    """What units that are done in the environment of their instance have in common."""
+    """Base class of units that run in the environment of their instance."""
 
     env_id: EnvId
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OfSnapshot:
-    """What units about a whole snapshot have in common."""
+    """Base class of units about a whole snapshot."""
 
     snapshot: str
 
@@ -85,7 +87,7 @@ class OfSnapshot:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OfRepository:
-    """What units about one repository have in common."""
+    """Base class of units about one repository."""
 
     repo: RepoName
 
@@ -100,7 +102,7 @@ class OfRepository:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PartialFailure:
-    """A part of a unit that its stage could not do, where the rest of it was done."""
+    """An incomplete part of a unit whose other parts are done."""
 
     subject: str
     error: str
@@ -108,13 +110,13 @@ class PartialFailure:
     detail: str
     may_pass: bool
     tried_again: bool = True
-    """Whether the stage has tried again by itself; otherwise the whole unit is tried again where that may help."""
+    """Whether the stage has already retried; otherwise the whole unit is retried if that may help."""
     hint: str = ""
-    """What to do about it."""
+    """The next step for the user."""
 
     @staticmethod
     def by(subject: str, error: SwtError, *, tried_again: bool = True) -> PartialFailure:
-        """What an error of ours left."""
+        """Returns the failure for a `SwtError`."""
         return PartialFailure(
             subject=subject,
             error=error.slug,
@@ -128,40 +130,43 @@ class PartialFailure:
 @table("flow_run", "round", "scope", "subject", folder="story", files=("traceback",))
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Undone:
-    """One subject that a round of a flow run did not do. What a later round did is in `undone_now` no more."""
+    """One subject that a round of a flow run did not complete.
+
+    `undone_now` omits subjects that a later round completed.
+    """
 
     flow_run: str
-    """Prefect's id of the flow run; of one without a server, an id of its own."""
+    """Prefect's id of the flow run; without a server, a generated id."""
     story: str
-    """`evaluate`, `validate`, `rebuild` and so on; of a story inside another, its own name."""
+    """Name of the flow, such as `evaluate`, `validate`, `rebuild`; for a subflow, its own name."""
     round: str
-    """Name of the round, as progress shows it."""
+    """Name of the round, as in the progress display."""
     subject: str
     """Instance, repository or shard."""
     scope: str
     """Snapshot, method and model, as far as they matter."""
     unit: str
-    """The whole unit as JSON; empty where it is a part of one."""
+    """The whole unit as JSON; empty if the row is about a part of one."""
     error: str
-    """Slug of the error, a section of docs/errors.md; `bug` for an exception that is not ours."""
+    """Slug of the error, a section of docs/errors.md; `bug` for an exception that is no `SwtError`."""
     detail: str
-    """What went wrong, for people."""
+    """The error message."""
     hint: str
-    """What to do next; empty where nobody knows."""
+    """The next step for the user; empty if unknown."""
     traceback: str
-    """SHA-256 of a file under `files/`; empty for errors of ours, whose message says it all."""
+    """SHA-256 of a file under `files/`; empty for a `SwtError`, whose message is sufficient."""
     attempts: int
-    """How often it was tried; 0 where it never began."""
+    """Number of attempts; 0 if it never started."""
     may_pass: bool
-    """Whether trying again may help."""
+    """Whether a retry may help."""
     at: datetime
-    """When it was given up."""
+    """When the last attempt failed."""
 
 
 @table("flow_run", "round", "scope", folder="story")
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FlowRound:
-    """One round of a flow run: what it was to do, and what it did."""
+    """One round of a flow run: its requested and its completed subjects."""
 
     flow_run: str
     """As in `undone`."""
@@ -172,16 +177,16 @@ class FlowRound:
     scope: str
     """As in `undone`."""
     asked: tuple[str, ...]
-    """Subjects."""
+    """Requested subjects."""
     done: tuple[str, ...]
-    """Those of them that were done whole."""
+    """Subjects that were completed."""
     started_at: datetime
     finished_at: datetime | None
-    """Null while it is under way, and for ever where its process was killed."""
+    """Null while it is running, and permanently if its process was killed."""
 
 
 def written(unit: Unit) -> str:
-    """A unit as JSON. `TypeError` where it holds anything but plain values, moments, paths and dataclasses of these."""
+    """Returns a unit as JSON. Raises `TypeError` for values other than plain ones, datetimes, paths and dataclasses."""
     return json.dumps(asdict(unit), default=_plain, sort_keys=True)
 
 

@@ -1,7 +1,7 @@
-"""Experiments by name: `zero_shot_plus[context=lucene,temperature=0.7]`, a method asked to do something otherwise.
+"""Experiments by name: `zero_shot_plus[context=lucene,temperature=0.7]` is a method with changed parameters.
 
-Two variants are equal where all that they ask for is equal: values have one spelling, the order does not count, and
-what a method does anyway has no name.
+Two variants are equal if all their parameters are equal. Each value has one canonical spelling, the order does not
+matter, and default values are left out.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from tasks.domain.names import is_word
 STEPS = ("judge", "locate", "search", "write")
 """Parts of methods that may have a model of their own. `locate` is the agent that finds a method's context."""
 CONTEXT_TOKENS = 27_000
-"""Of retrieved files in one prompt."""
+"""Default number of tokens of retrieved files in one prompt."""
 AGENT = "agent"
-"""The context that the localization agent finds."""
+"""Context found by the localization agent."""
 
 
 def _count(text: str) -> int:
@@ -79,33 +79,34 @@ PARAMETERS: Mapping[str, Callable[[str], object]] = {
     "verbosity": _word,
     **dict.fromkeys(STEPS, _word),
 }
-"""Name of a parameter → its values; `ValueError` for what is none. `judge=MODEL` names a model for that step."""
+"""Name of a parameter → parser of its values; raises `ValueError` for invalid ones. `judge=MODEL` sets a step's
+model."""
 
 RANKED = frozenset({"context", "locate", "top_n"})
-"""Parameters of the files that a ranking finds."""
+"""Parameters of the file ranking."""
 WRITTEN = frozenset({"format", "test_command"})
-"""Parameters of how tests are written down and run."""
+"""Parameters for the notation and execution of tests."""
 ANYWAY = {"context": str(RetrieverKind.CODE), "context_tokens": str(CONTEXT_TOKENS), "top_n": str(TOP_N)}
-"""What every method is given where nobody says otherwise."""
+"""Default values of all methods."""
 
 
 @dataclass(frozen=True, slots=True)
 class Variant:
-    """What a method is asked to do otherwise: name → value in its one spelling, sorted by name."""
+    """The changed parameters of a method: name → value in canonical spelling, sorted by name."""
 
     parameters: tuple[tuple[str, str], ...] = ()
 
     def label(self, method: str) -> str:
-        """The name that its work is counted under."""
+        """Returns the name under which its work is counted."""
         said = ",".join(f"{name}={value}" for name, value in self.parameters)
         return f"{method}[{said}]" if said else method
 
     def __getitem__(self, name: str) -> str | None:
-        """The value of a parameter; null where it is not changed."""
+        """Returns the value of a parameter; None if it is not changed."""
         return dict(self.parameters).get(name)
 
     def without(self, name: str) -> Variant:
-        """The same without one parameter."""
+        """Returns the variant without one parameter."""
         return Variant(tuple(pair for pair in self.parameters if pair[0] != name))
 
     def count(self, name: str) -> int | None:
@@ -120,8 +121,10 @@ class Variant:
         return self["context"] == AGENT
 
     def check(self, *, modified_files: bool, script: bool) -> None:
-        """`UsageError` where nothing reads a parameter beside the other options of a request: methods are shown the
-        files that a patch modifies, or write scripts."""
+        """Raises `UsageError` if another option of the request makes a parameter ineffective.
+
+        With `modified_files`, methods get the files that a patch changes. With `script`, they write scripts.
+        """
         asked = {name for name, _ in self.parameters}
         for option, given, unread in (("modified-files", modified_files, RANKED), ("script", script, WRITTEN)):
             if given and (idle := sorted(asked & unread)):
@@ -130,7 +133,7 @@ class Variant:
 
     @property
     def models(self) -> Mapping[str, str]:
-        """Step → the model that is asked in it instead."""
+        """Returns {step: its own model}."""
         return {name: value for name, value in self.parameters if name in STEPS}
 
 
@@ -138,7 +141,7 @@ PLAIN = Variant()
 
 
 def variant_of(given: Iterable[str]) -> Variant:
-    """The variant of `NAME=VALUE` texts; `UsageError` for one that says nothing, twice or nonsense."""
+    """Returns the variant of `NAME=VALUE` texts. Raises `UsageError` for unknown, contradictory or invalid ones."""
     found: dict[str, str] = {}
     for one in given:
         name, _, text = one.partition("=")
@@ -151,7 +154,7 @@ def variant_of(given: Iterable[str]) -> Variant:
 
 
 def _spelt(name: str, text: str) -> str:
-    """The value in its one spelling: 0.70 and .7 are 0.7."""
+    """Returns the value in canonical spelling: 0.70 and .7 are 0.7."""
     try:
         value = PARAMETERS[name](text)
     except ValueError:

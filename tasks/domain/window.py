@@ -1,4 +1,4 @@
-"""A window of time that rolls: `2 months` before now, or from a day on."""
+"""Rolling time windows: from `2 months` before now, or from a day on."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _DAYS = {"day": 1, "week": 7, "month": 31}
 
 
 def since_when(said: str, now: datetime) -> datetime | None:
-    """The moment that a window begins with: `2026-01-01` (UTC), `2 months` before `now` at midnight; null for all."""
+    """Returns the start of a window: `2026-01-01` (UTC), or `2 months` before `now` at midnight; None for all time."""
     if not said:
         return None
     if span := _SPAN.fullmatch(said.strip()):

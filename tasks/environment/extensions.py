@@ -1,4 +1,4 @@
-"""The extension modules of an instance: one build for each code state that needs its own."""
+"""Builds the extension modules of an instance: one build for each code state that needs its own."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ from tasks.domain.places import Places
 def with_extensions(
     places: Places, sandbox: Sandbox, instance: TaskInstance, steps: ExtensionSteps, built: BuiltEnvironment
 ) -> BuiltEnvironment:
-    """`built` with what checkouts of the base commit have to be given; what those of the fixed code need is built too.
+    """Returns `built` with the extension modules for checkouts of the base commit; also builds those of the fixed code.
 
-    One build does for both where the golden patch changes nothing that a build reads. Raises as `build_once`.
+    Both share one build if the golden patch changes no input of the build. Raises the errors of `build_once`.
     """
     tools = machine_builder(places.cache, sandbox, places.scratch).build_tools(steps)
     place = Workplace(cache=places.cache, scratch=places.scratch, sandbox=sandbox)
@@ -48,7 +48,7 @@ def _states(instance: TaskInstance) -> dict[CodeState, tuple[str, ...]]:
 def _fill(
     places: Places, instance: TaskInstance, patches: Iterable[str], beside: Iterable[Beside], checkout: Path
 ) -> None:
-    """One code state as a build finds it: the base commit, what lies beside it, the golden patch where it counts."""
+    """Prepares one code state for a build: the base commit, the repositories beside it, and relevant golden patches."""
     mirrors = Mirrors(places.mirrors)
     trees = Trees(mirrors, places.trees)
     trees.checkout(instance.repo, instance.base_commit, checkout)
@@ -63,7 +63,7 @@ def _fill(
 
 
 def extension_builds(places: Places, instance: TaskInstance, environment: Environment) -> tuple[ExtensionBuild, ...]:
-    """A row for each code state, as the builds left it. `InfrastructureError` where one is gone."""
+    """Returns a row for each code state. Raises `InfrastructureError` if the files of a build are missing."""
     rows = []
     for state, patches in _states(instance).items():
         products = products_of(places.cache, environment, instance.base_commit, patches)

@@ -1,6 +1,7 @@
-"""The ladder for repositories without a recipe: what their own files say that their tests need.
+"""Infers plans for repositories without a recipe from the requirements in their files.
 
-Each rung looks in one kind of place. All that find something are tried in order, most explicit first.
+Each inference step (`Rung`) reads one kind of source. All steps with a result are tried in order, the most explicit
+first.
 """
 
 from __future__ import annotations
@@ -24,11 +25,10 @@ from tasks.environment.project_files.requirements import (
 from tasks.environment.project_files.setup_files import read_setup_cfg, read_setup_py
 
 INFERRED = "inferred"
-"""What stands where an environment has the name of its recipe."""
+"""The recipe name of inferred environments."""
 READERS = (read_pyproject, read_setup_cfg, read_setup_py)
 TEST_NAMES = ("test", "tests", "testing", "dev", "develop", "development", "ci")
-"""Names of extras and groups that hold what tests need: all of the first three that exist, else the first of the
-rest."""
+"""Names of extras and groups with test requirements: all of the first three that exist, else the first of the rest."""
 _REQUIREMENT_FILES = (
     "requirements/tests.txt",
     "requirements/test.txt",
@@ -50,15 +50,15 @@ _REQUIREMENT_FILES = (
 _DJANGO_SCRIPT = "tests/runtests.py"
 _MANAGE = "manage.py"
 _MANAGE_FOLDERS = ("", "src/", "backend/", "server/", "app/", "project/")
-"""Where a Django project has its `manage.py`."""
+"""Possible folders of the `manage.py` of a Django project."""
 _MANAGE_OPTIONS = ("test", "--verbosity", "2", "--noinput")
 _SETTINGS_MODULE = "DJANGO_SETTINGS_MODULE"
 _PYTEST_FILES = ("pytest.ini", "pytest.toml", "tox.ini", "setup.cfg", "pyproject.toml")
 _PLAIN_FACTORS = {"py", "test", "tests"}
 _OLD_PYTEST = re.compile(r"pytest\s*(?:(?:==|~=|<=?)\s*[12]\b|<\s*3(?:\.0)*\s*(?:[,;]|$))", re.IGNORECASE)
-"""A bound below version 3, which is the first that our runner drives."""
+"""A bound below pytest 3, the first version that this project's runner supports."""
 _TOX_REFERENCE = re.compile(r"\{\[([^\[\]{}]*)\]([\w.-]+)\}")
-"""`{[section]option}`; no section stands for the one it is in."""
+"""`{[section]option}`; an empty section means the current one."""
 _THIS_PROJECT = re.compile(r"(?:-e\s*|--editable[\s=])?(?:\.|\{toxinidir\})/?\[([^\[\]{}]+)\]")
 """`.[extra]`."""
 _FACTOR = re.compile(r"^(?P<factors>!?[\w.{},!-]+)\s*:\s+(?P<rest>\S.*)$")
@@ -66,18 +66,18 @@ _FACTOR = re.compile(r"^(?P<factors>!?[\w.{},!-]+)\s*:\s+(?P<rest>\S.*)$")
 
 @dataclass(frozen=True, slots=True)
 class RungResult:
-    """What one rung found."""
+    """The result of one inference step."""
 
     rung: str
     requirements: Requirements
 
 
 Rung = Callable[[Project, Read], Requirements]
-"""What the tests need, beyond what the project itself needs; empty where this place says nothing."""
+"""Returns what the tests require beyond the project itself; empty if this source contains nothing."""
 
 
 def dependency_groups(project: Project, read: Read) -> Requirements:  # noqa: ARG001
-    """PEP 735 groups, and what tools have in their place."""
+    """PEP 735 groups, and the equivalents of other tools."""
     return Requirements(parse_lines(project.followed(_named(project.groups, project.groups.get))))
 
 
@@ -88,7 +88,7 @@ def extras(project: Project, read: Read) -> Requirements:  # noqa: ARG001
 
 
 def requirement_files(project: Project, read: Read) -> Requirements:  # noqa: ARG001
-    """The first requirement file for tests that exists, with `requirements.txt`."""
+    """The first existing requirement file for tests, together with `requirements.txt`."""
     for path in _REQUIREMENT_FILES:
         found = read_requirements(read, path)
         if found.lines:
@@ -110,7 +110,7 @@ def tox_deps(project: Project, read: Read) -> Requirements:
 
 
 def bare(project: Project, read: Read) -> Requirements:  # noqa: ARG001
-    """Nothing but `requirements.txt`: the last resort, and enough for many small projects."""
+    """`requirements.txt` alone: the last resort, which is enough for many small projects."""
     return read_requirements(read, "requirements.txt")
 
 
@@ -124,9 +124,9 @@ RUNGS: tuple[tuple[str, Rung], ...] = (
 
 
 def infer(read: Read) -> tuple[Project, tuple[RungResult, ...]]:
-    """The project and a proposal for each rung that found something that no rung before it did.
+    """Returns the project, and one proposal per inference step with a result that no earlier step has.
 
-    Every proposal holds the project's own dependencies and pytest; there is always one.
+    Every proposal contains the project's own dependencies and pytest. There is at least one.
     """
     project = read_project(read, READERS)
     proposals: dict[Requirements, RungResult] = {}
@@ -147,7 +147,7 @@ def _complete(project: Project, found: Requirements) -> Requirements:
 
 
 def _named(table: Mapping[str, object], lines_of: Callable[[str], tuple[str, ...] | None]) -> tuple[str, ...]:
-    """Lines of the tables with a name from `TEST_NAMES`; those for development only where no test table is there."""
+    """Returns the lines of tables named in `TEST_NAMES`; those for development only if no test table exists."""
     names = {normal(name): name for name in table}
     tests = [names[name] for name in TEST_NAMES[:3] if name in names]
     chosen = tests or [names[name] for name in TEST_NAMES[3:] if name in names][:1]
@@ -155,14 +155,14 @@ def _named(table: Mapping[str, object], lines_of: Callable[[str], tuple[str, ...
 
 
 def _expanded(project: Project, extras: str) -> Requirements:
-    """Lines of some extras, whose names stand between commas or white space."""
+    """Returns the lines of some extras, whose names are separated by commas or white space."""
     return Requirements(parse_lines(line for name in extras.replace(",", " ").split() for line in project.expand(name)))
 
 
 def _tox_lines(
     config: configparser.ConfigParser, section: str, option: str, seen: frozenset[tuple[str, str]] = frozenset()
 ) -> Iterator[str]:
-    """The lines of an option; those of another one where a line is a reference to it."""
+    """Yields the lines of an option, and resolves lines that refer to another option."""
     here = (section, option)
     if here in seen:
         return
@@ -189,18 +189,18 @@ def _tox_line(line: str, project: Project, read: Read) -> Requirements:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SuiteCommand:
-    """How a repository runs its tests."""
+    """The command that runs a repository's tests."""
 
     runner: RunnerKind
     args: tuple[str, ...] = ()
-    """For Django projects, the path of `manage.py` first."""
+    """For Django projects, the path of `manage.py` comes first."""
 
 
 def suite_command(read: Read, required: Container[str]) -> SuiteCommand:
-    """Django's own script where the checkout brings it, by the function that it is made of; the `manage.py` of a Django
-    project whose tests are not run by pytest-django; else pytest.
+    """Returns Django's own script if the checkout defines its function `django_tests`; else `manage.py`; else pytest.
 
-    `required` are the normal names of all that the tests need.
+    `manage.py` is used for a Django project without pytest-django. `required` are the normalised names of all test
+    requirements.
     """
     if "def django_tests(" in (read(_DJANGO_SCRIPT) or ""):
         return SuiteCommand(runner=RunnerKind.DJANGO)
@@ -219,7 +219,7 @@ def _has_pytest_django(read: Read, required: Container[str]) -> bool:
 
 
 def source_roots(project: Project, read: Read) -> tuple[str, ...]:
-    """Folders that make the project importable from its checkout: as it says, else `src` where its package is there."""
+    """Returns the folders from which the project is importable: as declared, else `src` if it contains the package."""
     if project.package_root is not None:
         return (project.package_root.strip("./") if project.package_root != "." else "",)
     package = normal(project.name).replace("-", "_")

@@ -1,4 +1,4 @@
-"""What to try next where an environment is of no use: each way takes a plan and its trouble and gives another plan."""
+"""Adjusts plans of unusable environments: each function turns a plan and its problem into another plan."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from tasks.environment.readiness.plugins import KNOWN, distribution_of, plugin_o
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BuildOptions:
-    """What there is to mend with."""
+    """The data available for adjusting a plan."""
 
     project: Project
     interpreters: tuple[Interpreter, ...]
 
     @property
     def declared(self) -> Mapping[str, str]:
-        """Normal name → the first line in which the project asks for it, in any extra or group; itself left out."""
+        """{normalised name: first requirement line in any extra or group}, without the project itself"""
         tables = (*self.project.extras.values(), *self.project.groups.values(), self.project.test_requires)
         lines = parse_lines(line for table in (self.project.dependencies, *tables) for line in table)
         own = normal(self.project.name)
@@ -32,30 +32,30 @@ class BuildOptions:
 
 
 Mend = Callable[[EnvironmentPlan, BuildProblem, BuildOptions], EnvironmentPlan | None]
-"""Null where this way does not apply."""
+"""Returns None if the adjustment does not apply."""
 
 
 def add_modules(plan: EnvironmentPlan, trouble: BuildProblem, means: BuildOptions) -> EnvironmentPlan | None:
-    """Ask for the distributions of the modules that are missing."""
+    """Adds the distributions of missing modules."""
     if trouble.cause is not Cause.MISSING_MODULE:
         return None
     return _with(plan, (distribution_of(name) for name in trouble.names), means)
 
 
 def add_what_skips_want(plan: EnvironmentPlan, trouble: BuildProblem, means: BuildOptions) -> EnvironmentPlan | None:
-    """Ask for what tests skip themselves without."""
+    """Adds distributions whose absence makes tests skip."""
     return _with(plan, trouble.names, means) if trouble.cause is Cause.SKIPS else None
 
 
 def add_plugins(plan: EnvironmentPlan, trouble: BuildProblem, means: BuildOptions) -> EnvironmentPlan | None:
-    """Ask for the plugins of pytest that bring an option or a fixture."""
+    """Adds the pytest plugins that define a missing option or fixture."""
     if trouble.cause is not Cause.MISSING_PLUGIN:
         return None
     return _with(plan, filter(None, map(plugin_of, trouble.names)), means)
 
 
 def other_python(plan: EnvironmentPlan, trouble: BuildProblem, means: BuildOptions) -> EnvironmentPlan | None:
-    """Take the nearest Python that has what the one in use took away, or did not have yet."""
+    """Selects the nearest Python that supports a feature which the current one removed or does not have yet."""
     if trouble.cause is not Cause.PYTHON:
         return None
     (bound,) = trouble.names
@@ -68,7 +68,7 @@ def other_python(plan: EnvironmentPlan, trouble: BuildProblem, means: BuildOptio
 
 
 def without_spare(plan: EnvironmentPlan, trouble: BuildProblem, means: BuildOptions) -> EnvironmentPlan | None:  # noqa: ARG001
-    """Leave out packages that only tests ask for and that do not build here."""
+    """Removes packages that only tests require and that do not build here."""
     gone = plan.spare & {normal(name) for name in trouble.names} if trouble.cause is Cause.BUILD else frozenset()
     if not gone:
         return None
@@ -82,7 +82,7 @@ def give_builds_what_they_need(
     trouble: BuildProblem,
     means: BuildOptions,  # noqa: ARG001
 ) -> EnvironmentPlan | None:
-    """Put what a build imports and does not ask for into its isolation."""
+    """Adds modules that a build imports but does not declare to its isolated environment."""
     missing = [name for name in missing_modules(trouble.detail) if trouble.cause is Cause.BUILD and trouble.names]
     pairs = [(normal(package), distribution_of(name)) for package in trouble.names for name in missing]
     new = [pair for pair in dict.fromkeys(pairs) if pair not in plan.building.requires]
@@ -103,11 +103,11 @@ BUILT_WITH: tuple[tuple[re.Pattern[str], str], ...] = (
     (re.compile(r"No module named 'pkg_resources'"), "setuptools<81"),
     (re.compile(r"cython_sources|Cython\.Compiler\.Errors|noexcept"), "cython<3"),
 )
-"""What a build says that does not work with what is newest at its date → what it was written for."""
+"""Build errors caused by the newest tools at the date, and the bound under which the package builds."""
 
 
 def build_with_older_tools(plan: EnvironmentPlan, trouble: BuildProblem, means: BuildOptions) -> EnvironmentPlan | None:  # noqa: ARG001
-    """Bound setuptools and its like to what they were when the package was made."""
+    """Bounds setuptools and similar tools to the versions for which the package was written."""
     wanted = [bound for sign, bound in BUILT_WITH if trouble.cause is Cause.BUILD and sign.search(trouble.detail)]
     new = [bound for bound in wanted[:1] if bound not in plan.building.constraints]
     if not new:
@@ -117,7 +117,7 @@ def build_with_older_tools(plan: EnvironmentPlan, trouble: BuildProblem, means: 
 
 
 def without_metadata(plan: EnvironmentPlan, trouble: BuildProblem, means: BuildOptions) -> EnvironmentPlan | None:  # noqa: ARG001
-    """Leave the checkout's own metadata out where it does not build: the path alone is enough for most tests."""
+    """Omits the checkout's metadata if it does not build: the path alone is enough for most tests."""
     if trouble.cause is not Cause.BUILD or not plan.editable or not trouble.detail.startswith(METADATA_FAILED):
         return None
     return replace(plan, rung=f"{plan.rung}, without metadata", editable=False, project_files=(), build_env=())
@@ -127,7 +127,7 @@ METADATA_FAILED = "uv build failed"
 
 
 def take_wheels(plan: EnvironmentPlan, trouble: BuildProblem, means: BuildOptions) -> EnvironmentPlan | None:  # noqa: ARG001
-    """Of what does not build, take a version that has a wheel."""
+    """Restricts packages that do not build to versions with a wheel."""
     blamed = {normal(name) for name in trouble.names} if trouble.cause is Cause.BUILD else set()
     new = tuple(sorted(blamed - set(plan.building.wheels_only)))
     if not new:
@@ -137,7 +137,7 @@ def take_wheels(plan: EnvironmentPlan, trouble: BuildProblem, means: BuildOption
 
 
 def set_variables(plan: EnvironmentPlan, trouble: BuildProblem, means: BuildOptions) -> EnvironmentPlan | None:  # noqa: ARG001
-    """Give folders to tests that look for them in variables which the project's own script sets."""
+    """Sets variables to temporary folders for tests that expect them from the project's own script."""
     have = {pair.partition("=")[0] for pair in plan.env}
     new = [name for name in trouble.names if trouble.cause is Cause.VARIABLE and name not in have]
     if not new:
@@ -158,16 +158,20 @@ MENDS: tuple[Mend, ...] = (
     without_metadata,
     take_wheels,
 )
-"""In the order in which they are asked; the first that applies is taken."""
+"""The adjustments in order; the first that applies is used."""
 
 
 def mend(plan: EnvironmentPlan, trouble: BuildProblem, means: BuildOptions) -> EnvironmentPlan | None:
-    """The next plan to try; null where nothing is left to try."""
+    """Returns the next plan to try; None if no adjustment applies."""
     return next((found for way in MENDS if (found := way(plan, trouble, means)) is not None), None)
 
 
 def _with(plan: EnvironmentPlan, wanted: Iterable[str], means: BuildOptions) -> EnvironmentPlan | None:
-    """A name that is only guessed from a module's may be anybody's: its code is not run to build it."""
+    """Adds requirements to a plan.
+
+    A name guessed from a module's name may belong to an unrelated project. Such a distribution is installed only as a
+    wheel, so that its build code never runs.
+    """
     have = {name_of(line) for line in plan.requirements} | {normal(plan.project)}
     missing = [name for name in dict.fromkeys(map(normal, wanted)) if name not in have]
     if not missing:

@@ -1,6 +1,6 @@
-"""Recipes: how the environments of repositories whose set-up cannot be inferred are made (data/environments/*.toml).
+"""Loads the recipes of environments that cannot be inferred (data/environments/*.toml).
 
-A file is named after its repository, `<owner>__<name>.toml`, and holds::
+A file is named after its repository, `<owner>__<name>.toml`, and contains::
 
     repo = "owner/name"
     [defaults]                  keys that every version has, see `Recipe`
@@ -38,49 +38,52 @@ def _other_repository(text: str) -> str:
 
 
 class Recipe(TomlTable):
-    """How one group of versions is set up. The field names are the keys of the file."""
+    """The set-up of one group of versions. The field names are the keys of the file."""
 
     versions: Texts = Field(min_length=1)
-    """Those of the project that are set up so."""
+    """The project's versions that use this recipe."""
     python: Minor
     exclude_newer: AwareDatetime
-    """Nothing uploaded later is installed."""
+    """Distributions uploaded later are not installed."""
     install: Literal["editable", "none", "build", "host"]
-    """`editable` where tests look at the project's metadata, entry points or scripts; else `none`. `host` takes the
-    interpreter that runs this with all it has, and installs nothing: for the bundled demo. `build` is for projects with
-    compiled parts: `build_commands` are started in checkouts, without network, beside `build_requires`."""
+    """`editable` if tests use the project's metadata, entry points or scripts; else `none`.
+
+    `host` uses the running interpreter with its packages and installs nothing; it is for the bundled demo. `build` is
+    for projects with compiled parts: `build_commands` run in checkouts, without network, with `build_requires`
+    installed."""
     runner: Annotated[RunnerKind, Strict(False)]
     packages: Texts = ()
-    """PEP 508 lines. They win over the same distribution in requirement files."""
+    """PEP 508 lines. They override the same distribution in requirement files."""
     requirements: Texts = ()
-    """Requirement files of the checkout; the first of `a|b` that exists. A missing file asks for nothing."""
+    """Requirement files of the checkout; the first existing one of `a|b`. Missing files are ignored."""
     constraints: Texts = ()
-    """PEP 508: bounds on whatever pulls these distributions in."""
+    """PEP 508 bounds on indirect dependencies."""
     drop: Texts = ()
-    """Distributions left out of the requirement files: they do not build without the system's own libraries."""
+    """Distributions to omit from the requirement files, because they need system libraries to build."""
     own: bool = True
-    """Whether the project's own dependencies, as its files declare them, are installed."""
+    """Whether to install the project's own declared dependencies."""
     extras: Texts = ()
-    """The project's extras that are installed."""
+    """The project's extras to install."""
     source_roots: Texts = ()
-    """Empty for what the checkout itself says."""
+    """Folders with the importable packages; empty to use what the checkout declares."""
     services: Texts = ()
-    """What runs beside tests in their sandbox, by the names of files in `services/`."""
+    """Services that run beside the tests in their sandbox, by the names of files in `services/`."""
     test_args: Texts = ()
     env: Mapping[str, str] = {}
     build_env: Mapping[str, str] = {}
     """Variables for building the metadata or the extension modules. `{version}` is the instance's version."""
     build_requires: Texts = ()
-    """PEP 508: what the build commands need, locked like `packages`."""
+    """PEP 508 requirements of the build commands, locked like `packages`."""
     build_commands: Annotated[tuple[Texts, ...], Strict(False)] = ()
-    """One argv after the other, in the checkout. What they add to it is kept for every run of the code state."""
+    """Argument lists, run one after the other in the checkout. The files that they add are used in every run of the
+    code state."""
     build_files: Mapping[str, str] = {}
-    """Path and text: settings that are there for the build alone."""
+    """Path and text of settings that exist only during the build."""
     build_beside: Mapping[str, Annotated[str, AfterValidator(_other_repository)]] = {}
-    """Path = `owner/name@commit`, or `owner/name` where the checkout has a submodule at path:
-    other repositories (mirrored like any) whose files the build finds there."""
+    """Path = `owner/name@commit`, or `owner/name` if the checkout has a submodule at path: other mirrored repositories
+    whose files the build needs there."""
     build_libraries: Texts = ()
-    """What the build takes from the system, by the names of pkg-config: `swt doctor` says whether it is there."""
+    """System libraries that the build needs, by pkg-config name; `swt doctor` reports missing ones."""
     generated: Mapping[str, str] = {}
     """Path and text. `{version}` is the instance's version."""
 
@@ -92,7 +95,7 @@ class Recipe(TomlTable):
 
     @property
     def beside(self) -> tuple[Beside, ...]:
-        """What `build_beside` says."""
+        """The parsed entries of `build_beside`."""
         rows = [(path, *text.partition("@")) for path, text in sorted(self.build_beside.items())]
         return tuple(
             Beside(path=RepoPath(path), repo=RepoName(repo), commit=Sha(commit) if commit else None)
@@ -102,16 +105,16 @@ class Recipe(TomlTable):
 
 @dataclass(frozen=True, slots=True)
 class Picked:
-    """A recipe and how it was found."""
+    """A recipe and its identifier."""
 
     recipe: Recipe
     name: str
-    """`<file>#<first version of its group>`, with `~<version>` where that is only the nearest."""
+    """`<file>#<first version of its group>`, with `~<version>` if it is only the nearest version."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecipeBook:
-    """Everything that one file says."""
+    """The contents of one recipe file."""
 
     repo: RepoName
     file: str
@@ -119,7 +122,7 @@ class RecipeBook:
     version_rules: tuple[VersionRule, ...]
 
     def pick(self, version: str | None) -> Picked | None:
-        """The recipe for `version`: its own, else that of the nearest lower version of the same series, else none."""
+        """Returns the recipe of `version`, else that of the nearest lower version of the same series, else None."""
         if version is None:
             return None
         for recipe in self.recipes:
@@ -141,13 +144,13 @@ class RecipeBook:
 
 
 def load_recipes(folder: Path) -> dict[RepoName, RecipeBook]:
-    """Every recipe file of a folder, by repository. Raises `BadInput` naming the file and the key."""
+    """Loads every recipe file of a folder, by repository. Raises `BadInput` with the file and the key."""
     books = [load_book(path) for path in sorted(folder.glob("*.toml"))]
     return {book.repo: book for book in books}
 
 
 def libraries_of_builds(folder: Path) -> dict[RepoName, tuple[str, ...]]:
-    """For each repository with compiled parts, the libraries that its builds take from the system."""
+    """Returns the system libraries that builds need, for each repository with compiled parts."""
     builds = {
         repo: [recipe.build_libraries for recipe in book.recipes if recipe.build_commands]
         for repo, book in load_recipes(folder).items()
@@ -167,7 +170,7 @@ class RuleTable(TomlTable):
 
 
 class RecipeFile(TomlTable):
-    """A file of recipes. Defaults and versions are checked together."""
+    """A file of recipes. `load_book` validates defaults and versions together."""
 
     repo: str
     defaults: Mapping[str, Any] = {}
@@ -176,7 +179,7 @@ class RecipeFile(TomlTable):
 
 
 def load_book(path: Path) -> RecipeBook:
-    """One recipe file. Raises `BadInput` naming the file and the key."""
+    """Loads one recipe file. Raises `BadInput` with the file and the key."""
     file = checked(RecipeFile, read_toml(path), path.name, KEYS)
     if path.name != f"{repo_folder(file.repo)}.toml":
         raise BadInput(f"{path.name}: repo {file.repo!r} does not fit the name of the file", hint="rename the file")
@@ -194,21 +197,21 @@ def load_book(path: Path) -> RecipeBook:
 
 
 class ServiceRecipe(TomlTable):
-    """Something that runs beside tests, in an environment of its own. The field names are the keys of the file, which
-    is `services/<name>.toml`."""
+    """A service that runs beside tests, in its own environment. The field names are the keys of
+    `services/<name>.toml`."""
 
     python: Minor
     exclude_newer: AwareDatetime
-    """Nothing uploaded later is installed."""
+    """Distributions uploaded later are not installed."""
     packages: Texts
     command: Texts
-    """What its interpreter is started with; `{port}` is the port that it is given."""
+    """Arguments of its interpreter; `{port}` is the assigned port."""
     env: Mapping[str, str]
-    """Variables by which tests find it, with `{port}` likewise."""
+    """Variables with the service's address for the tests; `{port}` is the assigned port."""
 
 
 def load_service(folder: Path, name: str) -> ServiceRecipe:
-    """The service of a name that recipes give. Raises `BadInput` naming the file and the key."""
+    """Loads a service by the name in a recipe. Raises `BadInput` with the file and the key."""
     path = folder / "services" / f"{path_component(name)}.toml"
     if not path.is_file():
         raise BadInput(f"services: there is no {path.name}", hint=f"see {path.parent}")
@@ -216,5 +219,5 @@ def load_service(folder: Path, name: str) -> ServiceRecipe:
 
 
 def assignments(variables: Mapping[str, str]) -> tuple[str, ...]:
-    """`NAME=value` for each variable, sorted."""
+    """Returns `NAME=value` for each variable, sorted."""
     return tuple(f"{name}={value}" for name, value in sorted(variables.items()))

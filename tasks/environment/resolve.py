@@ -1,4 +1,4 @@
-"""Instance → environment plans, and the climb from plan to built environment with every attempt recorded."""
+"""Turns an instance into environment plans, builds them in order until one works, and records every attempt."""
 
 from __future__ import annotations
 
@@ -28,22 +28,22 @@ from tasks.environment.recipes import Picked, Recipe, RecipeBook, ServiceRecipe,
 Books = Mapping[RepoName, RecipeBook]
 
 PRETEND = ("SETUPTOOLS_SCM_PRETEND_VERSION", "PDM_BUILD_SCM_VERSION", "POETRY_DYNAMIC_VERSIONING_BYPASS")
-"""What tells a build its version where there are no tags."""
+"""Variables that set the version of a build without git tags."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Resolved:
-    """What is known of an instance's environment before anything is planned."""
+    """The version and recipe of an instance, before planning."""
 
     repo: RepoName
     version: str | None
-    """The row's own, else what the checkout's files say by the rules of its recipe file."""
+    """The version in the dataset row, else derived from the checkout's files by the rules of its recipe file."""
     picked: Picked | None
-    """Null where no recipe covers the version; then the environment is inferred."""
+    """None if no recipe covers the version; the environment is then inferred."""
 
 
 def resolve(instance: TaskInstance, read: Read, books: Books) -> Resolved:
-    """Find an instance's version and its recipe; `read` gives files of the base commit."""
+    """Finds an instance's version and recipe; `read` returns files of the base commit."""
     book = books.get(instance.repo)
     if book is None:
         return Resolved(repo=instance.repo, version=instance.version, picked=None)
@@ -54,17 +54,17 @@ def resolve(instance: TaskInstance, read: Read, books: Books) -> Resolved:
 def plan_ladder(
     resolved: Resolved, read: Read, interpreters: tuple[Interpreter, ...], committed_at: datetime
 ) -> Iterator[EnvironmentPlan]:
-    """Plans for an instance, in the order in which they are tried: its recipe, then one per rung of inference. A recipe
-    with compiled parts is alone.
+    """Yields plans for an instance in order: its recipe, then one per inference step.
 
-    `read` gives files of the base commit, `committed_at` is that commit's committer date (UTC); they are asked for only
-    as far as plans are. Raises `NotFound` where this machine has no fitting interpreter.
+    A recipe with compiled parts is the only plan. `read` returns files of the base commit; `committed_at` is the
+    committer date of that commit (UTC). The generator reads files only for plans that are consumed. Raises `NotFound`
+    if this machine has no suitable interpreter.
     """
     if resolved.picked:
         plan = _from_recipe(resolved.repo, resolved.version, resolved.picked, read, interpreters)
         yield plan
         if plan.extensions:
-            return  # nothing that is inferred builds extension modules
+            return  # inferred plans cannot build extension modules
     yield from _inferred(resolved.repo, resolved.version, read, interpreters, committed_at)
 
 
@@ -100,7 +100,7 @@ def _from_recipe(
 
 
 def service_plan(name: str, recipe: ServiceRecipe, interpreters: tuple[Interpreter, ...]) -> EnvironmentPlan:
-    """The environment of a service: what it is started with stands where tests have their arguments."""
+    """Returns the plan of a service's environment. Its start command is stored in `test_args`."""
     return EnvironmentPlan(
         repo=RepoName(f"services/{name}"),
         version=None,
@@ -118,7 +118,7 @@ def service_plan(name: str, recipe: ServiceRecipe, interpreters: tuple[Interpret
 
 
 def _extensions(repo: RepoName, version: str | None, picked: Picked, interpreter: Interpreter) -> ExtensionSteps:
-    """What a recipe's build commands are started in and with: an environment of its own, without the project."""
+    """Returns the steps of a recipe's build commands, with a separate environment that lacks the project."""
     recipe = picked.recipe
     tools = EnvironmentPlan(
         repo=repo,
@@ -147,7 +147,7 @@ def _texts(files: Mapping[str, str], version: str | None) -> tuple[TextFile, ...
 
 
 def recipe_requirements(recipe: Recipe, project: Project, read: Read) -> Requirements:
-    """The recipe's packages, then the checkout's requirement files, then the project's own dependencies."""
+    """Returns the recipe's packages, then the checkout's requirement files, then the project's own dependencies."""
     packages = Requirements(parse_lines(recipe.packages), recipe.constraints)
     files = Requirements()
     for alternatives in recipe.requirements:
@@ -162,7 +162,7 @@ def _fill(text: str, version: str | None) -> str:
 
 
 def project_files(read: Read) -> tuple[TextFile, ...]:
-    """The files that decide the checkout's metadata."""
+    """Returns the files that determine the checkout's metadata."""
     texts = ((path, read(path)) for path in PROJECT_FILES)
     return tuple(TextFile(path=RepoPath(path), text=text) for path, text in texts if text is not None)
 
@@ -212,22 +212,22 @@ def _propose(plan: EnvironmentPlan, proposal: RungResult, needed: frozenset[str]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Climb:
-    """How the ladder went."""
+    """The result of trying an instance's plans."""
 
     built: BuiltEnvironment | None
-    """Null where no rung is ready."""
+    """None if no plan is ready."""
     attempts: tuple[EnvironmentAttempt, ...]
 
 
 MENDED = 6
-"""So often one rung is mended."""
+"""Maximum number of adjustments of one plan."""
 TRIED = 16
-"""So many environments are tried for one instance."""
+"""Maximum number of environments tried for one instance."""
 
 
 @dataclass(slots=True)
 class _Climber:
-    """One climb under way."""
+    """The state while the plans of an instance are tried."""
 
     instance: TaskInstance
     build: Callable[[EnvironmentPlan], BuiltEnvironment]
@@ -236,11 +236,13 @@ class _Climber:
     attempts: list[EnvironmentAttempt] = field(default_factory=list)
     tried: set[EnvironmentPlan] = field(default_factory=set)
     usable: tuple[EnvironmentPlan, BuiltEnvironment] | None = None
-    """The last one that can be used, though it lacks something."""
+    """The last environment that can be used although something is missing."""
 
     def rung(self, plan: EnvironmentPlan) -> BuiltEnvironment | BuildProblem:
-        """The environment of one rung, mended as long as there is a way; else the last that can be used, else what is
-        left in the way."""
+        """Returns the environment of one plan, adjusted as long as an adjustment applies.
+
+        Otherwise it returns the last usable environment, or the remaining problem.
+        """
         found = self._try(plan)
         for _ in range(MENDED):
             if isinstance(found, BuiltEnvironment):
@@ -288,10 +290,10 @@ def climb(
     check: Callable[[BuiltEnvironment], BuildProblem | None],
     means: BuildOptions,
 ) -> Climb:
-    """Build the first plan that can be built and that `check` finds nothing against; every attempt is recorded.
+    """Builds plans in order until one builds and passes `check`; records every attempt.
 
-    Where two rungs end in the same words, no further one is tried: the reason lies in the instance. An
-    `InfrastructureError` ends the climb.
+    If two plans end with the same error, it tries no further one, because the cause is in the instance. An
+    `InfrastructureError` ends the loop.
     """
     climber = _Climber(instance, build, check, means)
     said: set[tuple[Cause, str]] = set()
@@ -311,7 +313,7 @@ def climb(
 
 
 def already(instance: TaskInstance, built: BuiltEnvironment, rung: str) -> Climb:
-    """The climb to an environment that nobody has to build."""
+    """Returns the result for an environment that needs no build."""
     return Climb(built=built, attempts=(_attempt(instance, rung, built.environment.env_id, None, 0.0),))
 
 

@@ -1,4 +1,4 @@
-"""Environment: an instance's base commit becomes a built, locked environment.
+"""Builds a locked environment for an instance's base commit.
 
 Reads `task_instance`; writes `environment`, `environment_attempt`, `readiness` and `extension_build`.
 """
@@ -60,35 +60,36 @@ from tasks.environment.resolve import Books, Climb, already, climb, plan_ladder,
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CheckSettings:
-    """Where tests are collected."""
+    """The sandbox in which tests are collected."""
 
     sandbox: SandboxKind | None = None
     trusted: bool = False
-    """Whether the code may run where nothing isolates it."""
+    """Whether the code may run without isolation."""
 
 
 CHECK_LIMITS = Limits(wall_s=600.0)
 WATCHED = (RunnerKind.PYTEST, RunnerKind.UNITTEST)
-"""Runners that can be watched while they collect: which cases read which files is seen."""
+"""Runners that record during collection which cases read which files."""
 DECIDING = (
     *("tasks.environment", "tasks.adapters.uv", "tasks.adapters.runner", "tasks.adapters.extensions"),
     *("tasks.adapters.patch", "tasks.domain"),
 )
-"""Packages whose code decides which environment an instance gets."""
+"""Packages whose code affects which environment an instance gets."""
 
 
 def find_environment(places: Places, settings: CheckSettings, unit: OfInstance) -> EnvId:
-    """The environment of one instance as its last climb found it, on whichever machine, where all that decides it is as
-    it was; it need not be here. Otherwise it is built as by `prepare_environment`.
+    """Returns the environment of an instance that the last attempt on any machine found, if its inputs are unchanged.
+
+    That environment may be missing on this machine. Otherwise it builds the environment like `prepare_environment`.
     """
     return _environment_of(places, settings, unit, here=False)
 
 
 def prepare_environment(places: Places, settings: CheckSettings, unit: OfInstance) -> EnvId:
-    """The environment of one instance, built on this machine unless it is there.
+    """Returns the environment of one instance; builds it on this machine if missing.
 
-    Raises `BuildFailed` where no rung of the ladder is ready, `InfrastructureError` where trying again may help,
-    `NotFound` where the mirror or its commit is missing.
+    Raises `BuildFailed` if no plan is ready, `InfrastructureError` if a retry may help, `NotFound` if the mirror or its
+    commit is missing.
     """
     return _environment_of(places, settings, unit, here=True)
 
@@ -111,8 +112,10 @@ def _environment_of(places: Places, settings: CheckSettings, unit: OfInstance, *
 
 
 def ladder_basis(places: Places, settings: CheckSettings, instance: TaskInstance) -> str:
-    """Content key of all that decides where the climb of an instance ends, but for what package indexes hold: the same
-    on machines that have the same interpreters, wherever they have them."""
+    """Returns the content key of all inputs that determine an instance's environment, except for the package indexes.
+
+    It is equal on machines with the same interpreter versions, whatever their paths.
+    """
     kind = swept(settings.sandbox, trusted=settings.trusted, base=places.scratch).kind
     interpreters = [one.version for one in machine_interpreters(places.cache)]
     about = [instance.instance_key, instance.repo, instance.base_commit, instance.version]
@@ -131,8 +134,8 @@ def _instance(places: Places, unit: OfInstance) -> TaskInstance:
 
 
 def _known_environment(places: Places, instance: TaskInstance, basis: str) -> Environment | None:
-    """The end of the last climb, where all that decides it is as it was. This interpreter's own environment is another
-    one on each machine."""
+    """Returns the environment of the last attempt with the same inputs. Ignores the environment of the running
+    interpreter, because it differs between machines."""
     store = Store(places.store)
     climbs = [row for row in store.read(EnvironmentAttempt, instance_key=instance.instance_key) if row.basis == basis]
     last = max(climbs, key=lambda row: row.tried_at, default=None)
@@ -141,14 +144,16 @@ def _known_environment(places: Places, instance: TaskInstance, basis: str) -> En
 
 
 def has_environment(places: Places, unit: InEnvironment) -> bool:
-    """Whether this machine has all that a unit needs of its environment, which is in the store."""
+    """Whether this machine has everything that a task needs of its stored environment."""
     (environment,) = Store(places.store).read(Environment, env_id=unit.env_id)
     return environment.recipe == HOST or _is_here(places, _instance(places, unit), environment)
 
 
 def build_again(places: Places, settings: CheckSettings, unit: InEnvironment) -> None:
-    """Build on this machine what another one found. Raises as `prepare_environment`, and `InfrastructureError` where
-    that ends elsewhere by now."""
+    """Builds on this machine an environment that another machine found.
+
+    Raises the errors of `prepare_environment`, and `InfrastructureError` if the build now gives another environment.
+    """
     built = prepare_environment(places, settings, unit)
     if built != unit.env_id:
         found = f"the environment {unit.env_id}, which is not here and comes to {built} now"
@@ -157,7 +162,7 @@ def build_again(places: Places, settings: CheckSettings, unit: InEnvironment) ->
 
 
 def _is_here(places: Places, instance: TaskInstance, environment: Environment) -> bool:
-    """The environment, the services beside its tests, and the extension modules of both code states."""
+    """Whether the environment, its services, and the extension modules of both code states are on this machine."""
     if not all(is_built(places.cache, env_id) for env_id in (environment.env_id, *services_named(environment))):
         return False
     with suppress(InfrastructureError):
@@ -166,9 +171,9 @@ def _is_here(places: Places, instance: TaskInstance, environment: Environment) -
 
 
 def climb_for(places: Places, settings: CheckSettings, instance: TaskInstance) -> Climb:
-    """Find or build the environment of one instance, and see that its tests can be collected there.
+    """Finds or builds the environment of one instance, and checks that its tests can be collected there.
 
-    Of the store it writes `readiness` alone. Raises as `prepare_environment`.
+    Stores only `readiness`. Raises the errors of `prepare_environment`.
     """
     mirrors = Mirrors(places.mirrors)
     committed_at = mirrors.committed_at(instance.repo, instance.base_commit)
@@ -178,7 +183,8 @@ def climb_for(places: Places, settings: CheckSettings, instance: TaskInstance) -
         built = _on_this_interpreter(instance, resolved.picked.recipe)
         asked = demand(instance, partial(mirrors.read_file, instance.repo, instance.base_commit))
         if isinstance(asked, TestRequirements) and asked.data:
-            _check(places, settings, instance, built)  # for the cases that read it: there is no other rung to try
+            # Finds the cases that read the data. The result is ignored, because there is no other plan.
+            _check(places, settings, instance, built)
         return already(instance, built, "host")
     interpreters = machine_interpreters(places.cache)
     means = BuildOptions(project=read_project(read, READERS), interpreters=interpreters)
@@ -199,9 +205,9 @@ def _check(
     *,
     declared: tuple[str, ...] = (),
 ) -> BuildProblem | None:
-    """What is known of this instance in this environment, else what collecting its tests says.
+    """Returns the stored problem of this instance in this environment; collects its tests if none is stored.
 
-    `declared` are names of all that the project asks for, which its tests may skip themselves without.
+    `declared` are the names of all declared requirements of the project. Tests may skip without them.
     """
     store = Store(places.store)
     sandbox = swept(settings.sandbox, trusted=settings.trusted, base=places.scratch)
@@ -212,7 +218,7 @@ def _check(
     read_base = partial(Mirrors(places.mirrors).read_file, instance.repo, instance.base_commit)
     asked = demand(instance, read_base)
     if isinstance(asked, Refused):
-        return None  # its runs will say that its patches do not apply
+        return None  # the runs will report that the patches do not apply
     own = own_packages(asked.changes, environment.source_roots, read_base)
     inside = partial(_collect, places, instance, built, sandbox)
     inferred = environment.recipe == INFERRED
@@ -225,15 +231,15 @@ def _check(
         store.write(driven, key=content_key("driven", instance.instance_key, environment.env_id))
         trouble = None if driven else judge(found, own, fixtures=inferred)
         if trouble and trouble.cause is Cause.PROJECT:
-            trouble = None  # one of the modules that might have read the data: nobody asked for it
+            trouble = None  # the module is only a possible reader of the data, so its error does not count
         asked = replace(asked, after=()) if driven or trouble else asked
     if asked.after:
         found = inside(asked.states(own))
         trouble = judge(found, own, fixtures=inferred)
         if asked.data and environment.runner in WATCHED:
-            trouble = None  # no case reads them: Python files that are data, and need not be tests that can be imported
+            trouble = None  # no case reads these files: they are Python files used as data, and need not be importable
     if found is None:
-        return None  # there is nothing to collect
+        return None  # nothing to collect
     if trouble is None and inferred:
         trouble = wanting(found, asked.sources, environment, declared)
     row = readiness_row(instance, environment, sandbox.kind, found, trouble)
@@ -244,7 +250,7 @@ def _check(
 def _collect(
     places: Places, instance: TaskInstance, built: BuiltEnvironment, sandbox: Sandbox, states: tuple[State, ...]
 ) -> Collection:
-    """One look at these states in a checkout of its own."""
+    """Collects these states once, in a separate checkout."""
     with spare_folder(places.scratch) as folder:
         checkout = folder / "checkout"
         trees = Trees(Mirrors(places.mirrors), places.trees)
@@ -264,7 +270,7 @@ def _collect(
 def _drivers(
     places: Places, instance: TaskInstance, environment: Environment, data: tuple[RepoPath, ...]
 ) -> tuple[RepoPath, ...]:
-    """The test modules of the base commit that may read `data`; none where the runner cannot be watched."""
+    """Returns the test modules of the base commit that may read `data`; none if the runner cannot record reads."""
     if not data or environment.runner not in WATCHED:
         return ()
     mirrors = Mirrors(places.mirrors)
@@ -301,14 +307,17 @@ def _build(places: Places, settings: CheckSettings, instance: TaskInstance, plan
 
 
 def _sandbox_of_builds(places: Places, settings: CheckSettings) -> Sandbox:
-    """The first sandbox that works on this machine, whichever the tests run in: a build needs the machine's compilers,
-    which an image may lack. `UsageError` where nothing here isolates and the code is not trusted."""
+    """Returns the first working sandbox of this machine, independent of the sandbox for tests.
+
+    A build needs the machine's compilers, which an image may lack. Raises `UsageError` if no sandbox isolates and the
+    code is not trusted.
+    """
     return swept(None, trusted=settings.trusted, base=places.scratch)
 
 
 def _build_service(places: Places, builder: Builder, name: str) -> BuiltEnvironment:
     plan = service_plan(name, load_service(places.recipes, name), machine_interpreters(places.cache))
-    return builder.build(plan, Path)  # it is not editable: no checkout is asked for
+    return builder.build(plan, Path)  # not editable, so the builder never uses the checkout
 
 
 def _checkout(places: Places, instance: TaskInstance, into: Path) -> Path:
@@ -317,8 +326,7 @@ def _checkout(places: Places, instance: TaskInstance, into: Path) -> Path:
 
 
 def record(store: Store, instance: TaskInstance, climbed: Climb, basis: str = "") -> None:
-    """Write what is new: an environment that the store does not know, and attempts that ended differently or on
-    another basis."""
+    """Stores an environment that is not stored yet, and attempts with another result or other inputs."""
     built = climbed.built
     if built and not store.read(Environment, env_id=built.environment.env_id):
         store.write([built.environment], key=built.environment.env_id)
@@ -333,7 +341,7 @@ def _said(attempt: EnvironmentAttempt) -> tuple[str, EnvId | None, str, str]:
 
 
 def record_extensions(places: Places, instance: TaskInstance, environment: Environment) -> None:
-    """Write what is new of the extension modules of an instance, and the tools that they were built with."""
+    """Stores new rows about an instance's extension modules, and the environment of their build tools."""
     store = Store(places.store)
     if not needs_extensions(environment):
         return
@@ -347,5 +355,5 @@ def record_extensions(places: Places, instance: TaskInstance, environment: Envir
 
 @lru_cache(maxsize=4)
 def books(folder: Path) -> Books:
-    """The recipes, read once per process."""
+    """Returns the recipes of a folder; cached per process."""
     return load_recipes(folder)

@@ -1,4 +1,4 @@
-"""Evaluate: suites become runs. Reads and writes rows; decides nothing itself.
+"""Runs suites and stores the results. Makes no decision about outcomes.
 
 Reads `task_instance`, `environment`, `suite`, `proposed_fix`; writes `guard_edit`, `guard_plan`, `fix_run`,
 `run_request` and the four tables of a run.
@@ -64,37 +64,37 @@ from tasks.integrity.edits import guard_edits
 
 
 class Purpose(StrEnum):
-    """What suites are run for."""
+    """The purpose of a run."""
 
     JUDGE = "judge"
-    """The runs that verdicts need."""
+    """Runs that verdicts need."""
     GUARD = "guard"
-    """The robustness checks of a would-be success."""
+    """Robustness checks of a success."""
     CONFIRM = "confirm"
-    """The same without tracing."""
+    """The runs of `JUDGE` without tracing."""
     VALIDATE = "validate"
-    """Golden tests again, under other conditions."""
+    """Repeats of golden tests under other conditions."""
     SETTLE = "settle"
-    """Golden tests that disagree with themselves, many times more."""
+    """Many more repeats of golden tests whose runs disagree."""
     HEALTH = "health"
-    """Golden tests once more, a month later."""
+    """Monthly re-check of golden tests."""
     SECOND = "second"
-    """Golden tests of a retired instance, many times more."""
+    """Many more repeats of the golden tests of a retired instance."""
     DOUBT = "doubt"
-    """Golden tests that are not solved, with a network and twice more."""
+    """Runs of unsolved golden tests with a network, and two more without."""
 
 
 MORE_OF_THE_SAME = (Purpose.VALIDATE, Purpose.SETTLE, Purpose.HEALTH)
-"""Purposes that more runs serve, as far as these can tell anything new. A second look has to have runs of its own."""
+"""Purposes whose repeats stop once golden tests hang. `SECOND` is not among them: it needs runs of its own."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunSettings:
-    """How suites are run."""
+    """Settings for running suites."""
 
     sandbox: SandboxKind | None = None
     trusted: bool = False
-    """Whether the code may run where nothing isolates it."""
+    """Whether the code may run without isolation."""
     limits: Limits = field(default_factory=Limits)
     tracer: Tracer = Tracer.PROBE
     repeats: Repeats = field(default_factory=Repeats)
@@ -102,12 +102,12 @@ class RunSettings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ran:
-    """What one unit of runs did."""
+    """The runs of one task."""
 
     executed: int = 0
     reused: int = 0
     left: tuple[PartialFailure, ...] = ()
-    """Of the executed ones, those that failed for reasons of ours."""
+    """Executed runs with an internal failure."""
 
     def __add__(self, other: Ran) -> Ran:
         return Ran(
@@ -122,16 +122,16 @@ class Ran:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SuiteRuns(InEnvironment):
-    """Suites of one instance, to be run for one purpose."""
+    """Suites of one instance to run for one purpose."""
 
     suite_ids: tuple[SuiteId, ...]
     purpose: Purpose = Purpose.JUDGE
     decoys: tuple[FixId, ...] = ()
-    """The chosen decoys of the instance; needed for `Purpose.GUARD` only."""
+    """The chosen decoys of the instance; used for `Purpose.GUARD` only."""
 
 
 def choose_instances(places: Places, snapshot: str, wanted: Iterable[str]) -> tuple[TaskInstance, ...]:
-    """The instances of a snapshot, or those `wanted`; `NotFound` names what is not there."""
+    """Returns the `wanted` instances of a snapshot, or all. Raises `NotFound` with the missing ids."""
     found = Store(places.store).read(TaskInstance, snapshot=snapshot)
     if not found:
         raise NotFound(f"there is no snapshot {snapshot!r}", hint="swt import FILE --snapshot NAME makes one")
@@ -143,7 +143,7 @@ def choose_instances(places: Places, snapshot: str, wanted: Iterable[str]) -> tu
 
 
 def run_suites(places: Places, settings: RunSettings, unit: SuiteRuns) -> Ran:
-    """Every run that these suites of one instance still need for their purpose."""
+    """Executes all missing runs of these suites for their purpose."""
     bench = bench_of(places, settings, unit.snapshot, unit.instance_id, unit.env_id)
     return make_runs(
         places,
@@ -156,7 +156,7 @@ def run_suites(places: Places, settings: RunSettings, unit: SuiteRuns) -> Ran:
 
 
 def lacks_runs(places: Places, settings: RunSettings, unit: SuiteRuns) -> bool:
-    """Whether `run_suites` would find one to make, or to wait for."""
+    """Whether `run_suites` would execute a run, or wait for one."""
     bench = bench_of(places, settings, unit.snapshot, unit.instance_id, unit.env_id)
     specs = distinct(_wanted(places, settings, bench, unit))
     answers = _answers(Store(places.store), bench, specs, traced_will_do=unit.purpose is Purpose.JUDGE)
@@ -165,13 +165,14 @@ def lacks_runs(places: Places, settings: RunSettings, unit: SuiteRuns) -> bool:
 
 def _wanted(places: Places, settings: RunSettings, bench: RunContext, unit: SuiteRuns) -> Iterator[RunSpec]:
     store = Store(places.store)
-    suites = [suite for suite in store.read(Suite, suite_id=unit.suite_ids) if suite.files]  # none would mean all
+    # An empty list of files would run all tests.
+    suites = [suite for suite in store.read(Suite, suite_id=unit.suite_ids) if suite.files]
     plan = _plan(store, places, settings, bench.instance, unit)
     return (spec for suite in suites for spec in plan(bench, suite))
 
 
 def write_fix_runs(store: Store, runs: Iterable[tuple[ProposedFix, Suite, RunSpec]]) -> None:
-    """Store which run tries which suite on which fix, unless the store has it."""
+    """Stores which run tests which suite on which fix, except for rows already stored."""
     links = {
         FixRun(
             fix_id=fix.fix_id,
@@ -189,14 +190,14 @@ def write_fix_runs(store: Store, runs: Iterable[tuple[ProposedFix, Suite, RunSpe
 def _answers(
     store: Store, bench: RunContext, specs: Iterable[RunSpec], *, traced_will_do: bool
 ) -> dict[RunKey, RunKey]:
-    """The key of a planned run → the key of the stored run that answers; those without an answer are left out."""
+    """Returns {key of a planned run: key of a stored run that serves it}; planned runs without one are left out."""
     known = store.run_keys()
     found = ((spec, _may_answer(bench, spec, traced_will_do=traced_will_do)) for spec in specs)
     return {spec.run_key: next(key for key in keys if key in known) for spec, keys in found if known.intersection(keys)}
 
 
 def _may_answer(bench: RunContext, spec: RunSpec, *, traced_will_do: bool) -> tuple[RunKey, ...]:
-    """Keys of the runs that answer for a planned one, the first that is stored."""
+    """Returns the keys of runs that serve a planned run, in order of preference."""
     return (spec.run_key, traced(bench, spec).run_key) if traced_will_do else (spec.run_key,)
 
 
@@ -209,14 +210,14 @@ def make_runs(
     traced_will_do: bool = False,
     unless_hanging: bool = False,
 ) -> Ran:
-    """Make and store those of the runs on one bench that the store does not have, each claimed meanwhile. What somebody
-    else is at comes last: mostly it is there by then.
+    """Executes and stores the missing runs of one instance, each under a claim. Runs claimed by other processes come
+    last: by then most of them are stored.
 
-    With `traced_will_do`, a run that watched lines answers for one that is to watch none. Confirmations and checks are
-    made all the same. With `unless_hanging`, what `hangs` by the runs that there are is not run once more, and is not
-    requested.
+    With `traced_will_do`, a stored run that watched lines also serves a planned run without watched lines.
+    Confirmations and checks do not use this. With `unless_hanging`, a run that `hangs` according to earlier runs is
+    neither executed nor requested.
 
-    Every planned run is stored as a request, also where its run was stored before: another instance may have made it.
+    Every planned run is stored as a request, even if its run is already stored: another instance may have made it.
     """
     store = Store(places.store)
     planned = tuple(wanted)
@@ -229,7 +230,7 @@ def make_runs(
     left_out = 0
 
     def make(spec: RunSpec, *, wait: bool) -> bool:
-        """Whether nobody else is at it."""
+        """Returns False if another process holds the claim."""
         nonlocal left_out
         if unless_hanging and hangs(spec, (*earlier, *runs)):
             left_out += 1
@@ -264,10 +265,10 @@ Plan = Callable[[RunContext, Suite], tuple[RunSpec, ...]]
 
 
 def _plan(store: Store, places: Places, settings: RunSettings, instance: TaskInstance, unit: SuiteRuns) -> Plan:
-    """Which runs a suite needs for the purpose of `unit`."""
+    """Returns the plan of runs for the purpose of `unit`."""
     if unit.purpose is Purpose.GUARD:
         claims = claims_of(store, places.cache)
-        # Two processes that draw at the same time would each run the checks of their own secret.
+        # Without the claim, two processes could draw different secrets, and each would run its own set of checks.
         with claims.claim(f"guard-edits-{instance.instance_key}", wait=True):
             edits = _guard_edits(store, places, instance)
         decoys = store.read(ProposedFix, fix_id=unit.decoys) if unit.decoys else ()
@@ -292,7 +293,7 @@ def _plan(store: Store, places: Places, settings: RunSettings, instance: TaskIns
 
 
 def _guard_edits(store: Store, places: Places, instance: TaskInstance) -> tuple[GuardEdit, ...]:
-    """The edits of one instance, in the store as well."""
+    """Returns the edits of one instance; generates and stores them if missing or made by another code version."""
     known = store.read(GuardEdit, instance_key=instance.instance_key)
     if known and all(edit.made_by == intake_version() for edit in known):
         return known
@@ -304,7 +305,7 @@ def _guard_edits(store: Store, places: Places, instance: TaskInstance) -> tuple[
 
 
 def _guard_secret(store: Store, suite: Suite) -> str:
-    """What orders the checks of a suite, drawn where the store has none yet."""
+    """Returns the secret that orders the checks of a suite; draws and stores it if the store has none."""
     known = store.read(GuardPlan, suite_id=suite.suite_id)
     if known:
         return known[0].secret
@@ -319,10 +320,10 @@ def _guard_secret(store: Store, suite: Suite) -> str:
 
 
 def _run_once(store: Store, workshop: RunResources, spec: RunSpec, claim: Claim) -> Iterator[Run]:
-    """Run and store, the run row last: a kill leaves either all of it or nothing that counts.
+    """Executes and stores a run. The run row is written last, so a killed process leaves all rows or none that count.
 
-    A run that fails for reasons of ours is tried once more; only the second failure is kept. None is kept where
-    somebody took the claim over, since this process stood still, and has made it.
+    A run with an internal failure is retried once; only the second failure is stored. Nothing is stored if another
+    process took over the claim and already stored the run. That happens when this process is suspended for long.
     """
     recorded = execute(spec, workshop)
     if recorded.run.status is RunStatus.INFRASTRUCTURE:
@@ -338,7 +339,7 @@ def _run_once(store: Store, workshop: RunResources, spec: RunSpec, claim: Claim)
 def bench_of(
     places: Places, settings: RunSettings, snapshot: str, instance_id: InstanceId, env_id: EnvId
 ) -> RunContext:
-    """What all runs of an instance have in common; its environment has to be in the store."""
+    """Returns the shared inputs of an instance's runs; its environment must be stored."""
     store = Store(places.store)
     (instance,) = store.read(TaskInstance, snapshot=snapshot, instance_id=instance_id)
     (environment,) = store.read(Environment, env_id=env_id)
@@ -367,8 +368,10 @@ def _workshop(places: Places, settings: RunSettings, environment: Environment) -
 
 
 def _installed(places: Places, environment: Environment, spec: RunSpec) -> BuiltEnvironment:
-    """What a run needs. Only golden patches are compiled: a fix that somebody proposed could leave anything behind in
-    the compiler's cache, where the next build would find it."""
+    """Returns the built environment of a run. Compiles only golden patches.
+
+    A proposed fix could leave files in the compiler's cache, which the next build would then use.
+    """
     if spec.variant is RunVariant.PROPOSED and needs_extensions(environment) and build_patches(spec.built_patches):
         raise BuildFailed("the proposed fix changes compiled sources, and nothing but golden patches is built")
     return installed(
@@ -377,5 +380,5 @@ def _installed(places: Places, environment: Environment, spec: RunSpec) -> Built
 
 
 def check_sandbox(places: Places, settings: RunSettings) -> None:
-    """Fail at once, and not in every unit, where there is no sandbox for the request."""
+    """Raises an error if no sandbox is available, so that the flow fails once instead of in every task."""
     swept(settings.sandbox, trusted=settings.trusted, base=places.scratch)

@@ -1,1 +1,1 @@
-"""Robustness checks: decoys, lint of tests, signs of test hacking, and the reader of Python source they share."""
+"""Robustness checks: decoys, lint of tests, signs of test hacking, and the parser of Python files that they share."""

@@ -1,7 +1,7 @@
-"""Decoys of an instance: the base commit plus a change that does not fix the issue.
+"""Proposes decoys of an instance: the base commit plus a change that does not fix the issue.
 
-A test that passes wherever something changed passes on a decoy; an honest test still fails there. A decoy is proposed
-here and validated by the golden tests: each case of `FAIL_TO_PASS` has to fail on it (`sql/views/decoy_status.sql`).
+A test that detects any change passes on a decoy; an honest test still fails there. The golden tests validate each
+proposed decoy: each case of `FAIL_TO_PASS` must fail on it (`sql/views/decoy_status.sql`).
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ from tasks.integrity.mutants import Mutant, mutants, mutants_of_lines
 from tasks.integrity.no_behaviour import only_harmless, without_behaviour
 
 MOST = 10
-"""Decoys of one instance. Golden tests try them in their order until enough are valid."""
+"""Maximum number of decoys of one instance. Golden tests try them in order until enough are valid."""
 _FILES = 3
-"""Changed files that are mutated, at most."""
+"""Maximum number of changed files that are mutated."""
 
 
 @dataclass(frozen=True, slots=True)
 class ProposedDecoy:
-    """A decoy before it has a number."""
+    """A decoy without a number."""
 
     kind: DecoyKind
     patch: str
@@ -49,10 +49,11 @@ def decoys_of(
     others: Sequence[TaskInstance] = (),
     wrong: Sequence[ProposedFix] = (),
 ) -> tuple[Decoy, ...]:
-    """At most `MOST` proposed decoys, in the order in which golden tests try them.
+    """Returns at most `MOST` proposed decoys, in the order in which golden tests try them.
 
-    `python` is the minor version of the project's interpreter, `secret` decides what is drawn. `others` are instances
-    of the same repository, `wrong` are fixes that the golden tests reject. Empty where the golden patch does not apply.
+    `python` is the minor version of the project's interpreter; `secret` is the random seed. `others` are instances of
+    the same repository; `wrong` are fixes that the golden tests reject. Returns none if the golden patch does not
+    apply.
     """
     applied = apply_stored(instance.patch, read_base)
     if not isinstance(applied, Applied):
@@ -76,10 +77,10 @@ def decoys_of(
 
 
 def left_out(changes: Sequence[Change]) -> list[tuple[Change, ...]]:
-    """The changes of a fix, each time without another one. Empty where there is only one.
+    """Returns variants of a fix that each lack one change. Returns none if the fix has only one change.
 
-    A change is a block of lines that the fix adds, removes or replaces, or a whole file that it adds or deletes. What
-    is left may be right all the same, if only a comment is missing: golden tests decide.
+    A change is a block of lines that the fix adds, removes or replaces, or a whole file that it adds or deletes. A
+    variant may still be right, for example if it lacks only a comment: the golden tests decide.
     """
     found = [
         (less, *changes[:at], *changes[at + 1 :]) for at, change in enumerate(changes) for less in _one_less(change)
@@ -88,7 +89,7 @@ def left_out(changes: Sequence[Change]) -> list[tuple[Change, ...]]:
 
 
 def _one_less(change: Change) -> Iterator[Change]:
-    """The change of one file, each time without another block."""
+    """Yields variants of the change of one file that each lack one block."""
     if change.before is None or change.after is None:
         yield replace(change, after=change.before)
         return
@@ -100,7 +101,7 @@ def _one_less(change: Change) -> Iterator[Change]:
 
 
 def _rows(instance: TaskInstance, proposals: Iterable[ProposedDecoy], golden: str, secret: str) -> Iterator[Decoy]:
-    """One row for each of the first `MOST` different patches that change something and are not the golden patch."""
+    """Yields a row for each of the first `MOST` distinct patches that are neither empty nor the golden patch."""
     now = datetime.now(UTC)
     for number, one in enumerate(islice(_different(proposals, golden), MOST)):
         yield Decoy(
@@ -142,7 +143,7 @@ def _partial(changes: Sequence[Change]) -> Iterator[ProposedDecoy]:
 def _mutants(
     changes: Sequence[Change], python: str, draw: random.Random
 ) -> tuple[list[ProposedDecoy], list[ProposedDecoy]]:
-    """Mutants of changed functions, and of other functions in the same files."""
+    """Returns mutants of changed functions, and mutants of other functions in the same files."""
     near: list[ProposedDecoy] = []
     far: list[ProposedDecoy] = []
     for _, change in _mutable(changes):
@@ -156,7 +157,7 @@ def _mutants(
 
 
 def _broken_fixes(changes: Sequence[Change], python: str, draw: random.Random) -> list[ProposedDecoy]:
-    """The golden patch, each time with another mutation of a line that it adds."""
+    """Returns variants of the golden patch, each with one mutation of a line that it adds."""
     made: list[ProposedDecoy] = []
     for at, change in _mutable(changes, added=True):
         added = {
@@ -170,13 +171,16 @@ def _broken_fixes(changes: Sequence[Change], python: str, draw: random.Random) -
 
 
 def _mutable(changes: Sequence[Change], *, added: bool = False) -> list[tuple[int, Change]]:
-    """Source files that are mutated, with their places among the changes: as they were, or as the fix leaves them."""
+    """Returns the source files to mutate, with their indices among the changes.
+
+    With `added`, these are the files that exist after the fix, otherwise those that exist before it.
+    """
     source = [(at, one) for at, one in enumerate(changes) if one.path.endswith(".py") and not is_test_path(one.path)]
     return [(at, one) for at, one in source if (one.after if added else one.before)][:_FILES]
 
 
 def _lines(first: int, count: int) -> range:
-    """The removed lines; where lines are only added, the one above and the one below."""
+    """Returns the removed lines; if lines are only added, the line above and the line below."""
     return range(first, first + count) if count else range(first - 1, first + 1)
 
 

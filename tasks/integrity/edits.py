@@ -1,11 +1,11 @@
-"""Edits that change no behaviour: placebo, paraphrase and right variant of a fix.
+"""Builds edits that change no behaviour: placebo, paraphrase and right variant of a fix.
 
 placebo      the base commit with the lines of the fix as comments
-paraphrase   the fixed code, likewise
-variant      the fixed code with a private function that nothing calls
+paraphrase   the fixed code with the same comments
+variant      the fixed code with a private function that no code calls
 
-Comments carry the removed and the added lines on both sides, so a search of the source text finds both on both sides.
-An earlier design rewrote the code itself; 170 lines that knew only the base commit undid every rewrite.
+The comments contain the removed and the added lines in both code states, so a search of the source text finds the same
+lines in both. The edits do not rewrite code: 170 lines that used only the base commit could undo every rewrite.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from tasks.domain.outcome import RunVariant
 from tasks.domain.syntax import alike, syntax_tree
 
 _COOKIE_LINES = 2
-"""Python looks for the encoding of a file in its first two lines, in comments too."""
+"""Python searches the first two lines of a file, comments included, for the encoding declaration."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,15 +35,15 @@ class Block:
     """Consecutive lines that a fix removes and adds in one file."""
 
     line: int
-    """1-based line of the base text that the block starts at, or that lines are added before."""
+    """1-based line of the base text at which the block starts, or before which lines are added."""
     new_line: int
-    """The same in the fixed text."""
+    """The corresponding line of the fixed text."""
     removed: tuple[str, ...]
     added: tuple[str, ...]
 
 
 def blocks_of(change: Change) -> Iterator[Block]:
-    """The changed places of a file that is there before and after the fix."""
+    """Yields the changed blocks of a file that exists before and after the fix."""
     before, after = split_lines(change.before or ""), split_lines(change.after or "")
     for kind, a, b, c, d in SequenceMatcher(None, before, after, autojunk=False).get_opcodes():
         if kind != "equal":
@@ -51,10 +51,10 @@ def blocks_of(change: Change) -> Iterator[Block]:
 
 
 def guard_edits(instance: TaskInstance, read_base: ReadBase, secret: str) -> tuple[GuardEdit, ...]:
-    """The placebo, the paraphrase and the right variant of an instance.
+    """Returns the placebo, the paraphrase and the right variant of an instance.
 
-    The patch of one is empty where the golden patch does not apply or changes no Python file that can be edited.
-    `secret` decides the name that the variant adds.
+    A patch is empty if the golden patch does not apply or changes no Python file that can be edited. `secret`
+    determines the name that the variant adds.
     """
     applied = apply_stored(instance.patch, read_base)
     if not isinstance(applied, Applied):
@@ -64,7 +64,7 @@ def guard_edits(instance: TaskInstance, read_base: ReadBase, secret: str) -> tup
 
 
 def harmless(text: str, draw: random.Random) -> str:
-    """`text` with a private function of a drawn name at its end."""
+    """Returns `text` with a private function at its end. The function has a random name."""
     name = "".join(draw.choices(string.ascii_lowercase, k=10))
     end = "" if text.endswith("\n") or not text else "\n"
     return f"{text}{end}\n\ndef _{name}(value):\n    return value\n"
@@ -124,7 +124,8 @@ def _row(
 
 
 def _quoted(change: Change, text: str, places: Sequence[tuple[int, Block]]) -> Change | str:
-    """`text` with each block as comments before the statement at or above its line; a reason if that is impossible."""
+    """Returns `text` with each block as comments before the statement at or above its line; else why that is
+    impossible."""
     try:
         tree = syntax_tree(to_bytes(text))
     except (SyntaxError, ValueError, MemoryError) as error:
@@ -147,7 +148,7 @@ def _quoted(change: Change, text: str, places: Sequence[tuple[int, Block]]) -> C
 
 
 def _starts(tree: ast.Module) -> frozenset[int]:
-    """Lines at which a statement starts; of a decorated definition the line of its first decorator."""
+    """Returns the lines at which statements start; for a decorated definition the line of its first decorator."""
     return frozenset(
         min([node.lineno, *(one.lineno for one in getattr(node, "decorator_list", ()))])
         for node in ast.walk(tree)

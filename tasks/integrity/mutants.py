@@ -1,8 +1,8 @@
-"""Mutants of Python source: one small change of behaviour each, in the grammar of the project's own Python.
+"""Mutates Python source: one small change of behaviour each, in the grammar of the project's own Python.
 
-The operators come from cosmic-ray. It mutates parso trees, and parso reads the grammar of every Python from 3.6 on,
-whichever Python runs this. mutmut, the other maintained library, generates all mutants of a whole project and offers no
-operators by themselves. Seven operators are our own: code that only calls and returns has no other mutants.
+The operators come from cosmic-ray. It mutates parso trees, and parso supports the grammar of every Python from 3.6 on,
+independent of the running Python. mutmut, the other maintained library, generates all mutants of a whole project and
+offers no separate operators. This module adds seven operators: code that only calls and returns has no other mutants.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from cosmic_ray.operators.provider import OperatorProvider
 from parso.grammar import load_grammar
 
 MOST = 4
-"""Mutants of the changed functions, and as many of others."""
+"""Maximum number of mutants of the changed functions, and of other functions."""
 _LARGEST = 1_000_000
-"""Characters of source: parso is written in Python and reads about 300,000 a second."""
+"""Maximum number of characters of source: parso is written in Python and parses about 300,000 per second."""
 _COMPARISONS = ("Eq_NotEq", "NotEq_Eq", "Lt_LtE", "LtE_Lt", "Gt_GtE", "GtE_Gt", "Is_IsNot", "IsNot_Is")
 _ARITHMETIC = ("Add_Sub", "Sub_Add", "Mul_Add", "Div_Mul", "FloorDiv_Mul", "Mod_Add", "Pow_Mul", "BitAnd_BitOr")
 _OTHERS = (
@@ -37,7 +37,7 @@ _OTHERS = (
     "ReplaceTrueWithFalse",
     "ZeroIterationForLoop",
 )
-"""Of cosmic-ray's 213 operators those that seldom raise a `TypeError`: a decoy should keep most of the behaviour."""
+"""Those of cosmic-ray's 213 operators that seldom raise a `TypeError`: a decoy should preserve most behaviour."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,11 +59,11 @@ class _Position:
 
 
 class Rewrite(Operator):  # type: ignore[misc]
-    """An operator that replaces a whole node by other code."""
+    """An operator that replaces a whole node with other code."""
 
     @abstractmethod
     def code(self, node: Any) -> str:
-        """What takes the place of the node."""
+        """Returns the code that replaces the node."""
 
     def mutate(self, node: Any, index: int) -> Any:  # noqa: ARG002
         return parso.python.tree.Keyword(self.code(node), node.start_pos, node.get_first_leaf().prefix)
@@ -74,7 +74,7 @@ class Rewrite(Operator):  # type: ignore[misc]
 
 
 class ReturnNothing(Rewrite):
-    """Replace the value that a function returns by `None`."""
+    """Replaces the value that a function returns with `None`."""
 
     def mutation_positions(self, node: Any) -> Iterator[tuple[Any, Any]]:
         if node.type == "return_stmt" and node.children[1].get_code().strip() != "None":
@@ -85,7 +85,7 @@ class ReturnNothing(Rewrite):
 
 
 class DropStatement(Rewrite):
-    """Replace a call or an assignment that stands alone by `pass`."""
+    """Replaces a call or an assignment that is a whole statement with `pass`."""
 
     def mutation_positions(self, node: Any) -> Iterator[tuple[Any, Any]]:
         is_alone = node.parent is not None and node.parent.type == "simple_stmt"
@@ -97,7 +97,7 @@ class DropStatement(Rewrite):
 
 
 class ChangeText(Rewrite):
-    """Put a letter at the end of a text; docstrings stay."""
+    """Appends a letter to a string; docstrings are unchanged."""
 
     def mutation_positions(self, node: Any) -> Iterator[tuple[Any, Any]]:
         is_alone = node.parent is not None and node.parent.type == "simple_stmt"
@@ -109,7 +109,7 @@ class ChangeText(Rewrite):
 
 
 class DropKeyword(Rewrite):
-    """Replace the value of a keyword argument by `None`."""
+    """Replaces the value of a keyword argument with `None`."""
 
     def mutation_positions(self, node: Any) -> Iterator[tuple[Any, Any]]:
         if node.type == "argument" and len(node.children) == 3 and node.children[1].get_code() == "=":
@@ -120,7 +120,7 @@ class DropKeyword(Rewrite):
 
 
 class NeverTaken(Rewrite):
-    """Replace the condition of an `if`, an `elif` or a conditional expression by `False`."""
+    """Replaces the condition of an `if`, an `elif` or a conditional expression with `False`."""
 
     def mutation_positions(self, node: Any) -> Iterator[tuple[Any, Any]]:
         before = node.get_previous_sibling() if node.parent is not None else None
@@ -132,7 +132,7 @@ class NeverTaken(Rewrite):
 
 
 class DropOperand(Rewrite):
-    """Replace `a * b`, `a + b`, `a and b` or `a or b` by `a`."""
+    """Replaces `a * b`, `a + b`, `a and b` or `a or b` with `a`."""
 
     def mutation_positions(self, node: Any) -> Iterator[tuple[Any, Any]]:
         if node.type in ("term", "arith_expr", "and_test", "or_test"):
@@ -143,7 +143,7 @@ class DropOperand(Rewrite):
 
 
 class SwapName(Rewrite):
-    """Replace an argument that is a name, or has an attribute, by what it is an attribute of, or by `None`."""
+    """Replaces an argument `a.b` with `a`, and an argument `a` with `None`."""
 
     def mutation_positions(self, node: Any) -> Iterator[tuple[Any, Any]]:
         is_argument = node.parent is not None and node.parent.type in ("arglist", "argument", "trailer")
@@ -170,13 +170,12 @@ NEUTRAL = ("NeverTaken", "DropOperand")
 
 
 def mutants(text: str, lines: Collection[int], python: str, draw: random.Random) -> tuple[list[Mutant], list[Mutant]]:
-    """Mutants of the functions that hold one of `lines` (1-based), and mutants of the file's other functions.
+    """Returns mutants of the functions that contain one of `lines` (1-based), and mutants of the file's other
+    functions.
 
-    Nothing within a `while` loop is mutated: the loop might not end.
-
-    Returns both in a drawn order, at most `MOST` of each. `python` is the minor version whose grammar the file has; a
-    version that parso does not know is read as the newest one. Both are empty for a file that is too large or nested
-    too deeply.
+    Both are in random order and have at most `MOST` entries. Code within a `while` loop is not mutated, because the
+    loop might not end. `python` is the minor version of the file's grammar; for a version that parso does not know, the
+    newest grammar is used. Both are empty for a file that is too large or too deeply nested.
     """
 
     def chosen(tree: Any, positions: Sequence[_Position]) -> tuple[list[_Position], ...]:
@@ -191,9 +190,9 @@ def mutants(text: str, lines: Collection[int], python: str, draw: random.Random)
 
 
 def mutants_of_lines(text: str, lines: Collection[int], python: str, draw: random.Random) -> list[Mutant]:
-    """Mutants of these lines (1-based), as `mutants` returns them; several of one line are among them.
+    """Returns mutants of these lines (1-based) like `mutants`, possibly several per line.
 
-    Those of `NEUTRAL` operators come first: on an added line they often bring the behaviour of the base commit back.
+    Mutants of `NEUTRAL` operators come first: on an added line they often restore the behaviour of the base commit.
     """
 
     def chosen(_: Any, positions: Sequence[_Position]) -> tuple[list[_Position], ...]:
@@ -206,13 +205,13 @@ def mutants_of_lines(text: str, lines: Collection[int], python: str, draw: rando
 Ranges = list[tuple[int, int]]
 """First and last lines."""
 Choose = Callable[[Any, Sequence[_Position]], tuple[list[_Position], ...]]
-"""Groups of positions of a tree, each in its order."""
+"""Returns groups of a tree's positions, each in order."""
 
 
 def _mutants(
     text: str, python: str, draw: random.Random, choose: Choose, *, each_line_once: bool = True
 ) -> tuple[list[Mutant], ...]:
-    """The mutants of each group that `choose` makes of all positions in drawn order; empty where there can be none."""
+    """Returns the mutants of each group that `choose` forms from all shuffled positions; empty if none are possible."""
     if len(text) > _LARGEST:
         return ()
     grammar = _grammar(python)
@@ -228,7 +227,7 @@ def _mutants(
 
 
 def _ranges(tree: Any, kind: str) -> Ranges:
-    """First and last line of each node of a kind."""
+    """Returns the first and last line of each node of a kind."""
     return [(node.start_pos[0], node.end_pos[0]) for node in ast_nodes(tree) if node.type == kind]
 
 
@@ -244,7 +243,7 @@ def _grammar(python: str) -> Any:
 
 
 def _positions(tree: Any) -> Iterator[_Position]:
-    """Every place of the tree at which an operator applies."""
+    """Yields every position of the tree to which an operator applies."""
     seen = Counter[str]()
     for node in ast_nodes(tree):
         for name, operator in OPERATORS.items():
@@ -254,10 +253,10 @@ def _positions(tree: Any) -> Iterator[_Position]:
 
 
 def _made(grammar: Any, tree: Any, positions: Iterable[_Position], *, each_line_once: bool) -> Iterator[Mutant]:
-    """The first `MOST` mutants that differ from each other.
+    """Yields the first `MOST` distinct mutants.
 
-    A mutant with another number of syntax errors is left out: cosmic-ray takes the `*` before keyword-only parameters
-    for an operator. The grammar of the project decides, since this Python may be newer or older.
+    A mutant with another number of syntax errors is skipped: cosmic-ray mistakes the `*` before keyword-only parameters
+    for an operator. The project's grammar counts the errors, since the running Python may be newer or older.
     """
     text, errors = tree.get_code(), _errors(grammar, tree)
     lines: set[int] = set()

@@ -1,4 +1,4 @@
-"""The parts of a fix that are not behaviour: documents, data, docstrings, comments and names, without the code."""
+"""Extracts the parts of a fix that are not behaviour: documents, data, docstrings, comments and names."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
 def without_behaviour(changes: Iterable[Change], draw: random.Random) -> Iterator[Change]:
-    """The changes of a fix as they would be if it fixed nothing.
+    """Yields the changes of a fix without its behaviour.
 
-    Files that are not Python are taken as they are. A Python file gets the docstrings and comments of the fix, a stub
-    for each function that the fix adds, the new parameters of the functions it changes, and one function of a drawn
-    name. Special methods get no stub, since Python calls them by itself. Golden tests decide whether it is a decoy.
+    Files that are not Python are unchanged. A Python file gets the docstrings and comments of the fix, and a stub for
+    each added function. It also gets the new parameters of changed functions, and one function with a random name.
+    Special methods get no stub, since Python calls them implicitly. Golden tests decide whether the result is a decoy.
     """
     for change in changes:
         if not change.path.endswith(".py") or change.before is None or change.after is None:
@@ -30,14 +30,14 @@ def without_behaviour(changes: Iterable[Change], draw: random.Random) -> Iterato
 
 
 def only_harmless(changes: Iterable[Change], draw: random.Random) -> Iterator[Change]:
-    """Each Python file of the fix as the base commit has it, with one function of a drawn name."""
+    """Yields each Python file of the fix in its base version, with one added function of a random name."""
     for change in changes:
         if change.path.endswith(".py") and change.before is not None:
             yield replace(change, after=harmless(change.before, draw))
 
 
 def _with_remarks(change: Change) -> str:
-    """The base text with those changes of lines after which the syntax tree is the same but for docstrings."""
+    """Returns the base text with those changed blocks that leave the syntax tree equal, apart from docstrings."""
     before, tree = change.before or "", _tree(change.before or "")
     if tree is None:
         return before
@@ -51,7 +51,7 @@ def _with_remarks(change: Change) -> str:
 
 
 def _without_docstring(_: ast.AST, block: Block) -> Block:
-    """Bodies that consist of a docstring alone stay, or every stub would look like every other."""
+    """Removes the docstring of a body. A body that is only a docstring stays, or all stubs would be equal."""
     first = block[0]
     is_text = (
         isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant) and isinstance(first.value.value, str)
@@ -71,7 +71,7 @@ class _Insertion:
 
 
 def _with_names(text: str, fixed: str) -> str:
-    """`text` with the functions and the parameters of `fixed` that it lacks; as it is where one cannot be parsed."""
+    """Returns `text` with the missing functions and parameters of `fixed`; unchanged if either cannot be parsed."""
     here, there = _tree(text), _tree(fixed)
     if here is None or there is None:
         return text
@@ -86,7 +86,7 @@ def _with_names(text: str, fixed: str) -> str:
 def _insertions(
     here: ast.Module | ast.ClassDef, there: ast.Module | ast.ClassDef, lines: list[str], fixed: list[str]
 ) -> Iterator[_Insertion]:
-    """What the body of one module or class needs to have the names of the other."""
+    """Yields the insertions that give the body of one module or class the names of the other."""
     known = {node.name: node for node in here.body if isinstance(node, Function | ast.ClassDef)}
     for node in there.body:
         mine = known.get(getattr(node, "name", ""))
@@ -99,13 +99,13 @@ def _insertions(
 
 
 def _new_header(mine: Function, node: Function, lines: list[str], fixed: list[str]) -> Iterator[_Insertion]:
-    """The header of `node` in the place of that of `mine`, if the two have different parameters."""
+    """Yields the header of `node` as replacement for that of `mine`, if their parameters differ."""
     if _has_own_lines(mine, lines) and not alike(node.args, mine.args):
         yield _Insertion(first=_start(mine), last=_start(mine.body[0]), lines=tuple(_header(node, fixed)))
 
 
 def _has_own_lines(node: Function, lines: list[str]) -> bool:
-    """Whether the body of a function begins on a line of its own."""
+    """Whether the body of a function starts on its own line."""
     first = node.body[0]
     return not lines[first.lineno - 1][: first.col_offset].strip()
 

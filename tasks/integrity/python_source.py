@@ -1,4 +1,4 @@
-"""A file of Python source, as all checks read it: its syntax tree, and what they look up in the tree."""
+"""Parses a Python file for all checks: its syntax tree, and lookups in the tree."""
 
 from __future__ import annotations
 
@@ -12,23 +12,24 @@ from tasks.domain.syntax import TooComplex, syntax_tree
 
 CODE_CHARACTERS = 200
 LONGEST_NAME = 20
-"""Parts of a dotted name. A longer chain has no name: `dotted` would join all parts again for each of its nodes."""
+"""Maximum number of parts of a dotted name. A longer chain has no name, since `dotted` is quadratic in its length."""
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
 class PythonSource:
-    """One Python file. The tree is empty if the file is missing or cannot be parsed, and `error` says why."""
+    """One Python file. The tree is empty if the file is missing or cannot be parsed; `error` has the reason."""
 
     def __init__(self, text: str | None, before: str | None = None, *, parse: bool = True) -> None:
-        """Reads `text`, and parses it if it is Python; `before` is the earlier version, None for a new file."""
+        """Parses `text` if it is Python; `before` is the earlier version, None for a new file."""
         self.text = text or ""
         self._before = before
         self.error: SyntaxError | None = None
         self.too_complex = False
         self.tree = ast.Module(body=[], type_ignores=[])
         try:
-            # Bytes, because Python ignores the encoding declaration of a string, in which code may pass for a comment.
+            # Bytes, because Python ignores the encoding declaration of a string, and code could then look like a
+            # comment.
             self.tree = syntax_tree(self.text.encode("utf-8", "surrogateescape") if parse else b"")
         except (SyntaxError, ValueError, MemoryError) as error:
             self.error = error if isinstance(error, SyntaxError) else SyntaxError(str(error))

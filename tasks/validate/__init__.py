@@ -1,5 +1,5 @@
-"""Validate: an instance's repeated runs under varied conditions become a judgement of it and of its test cases.
+"""Judges an instance and its test cases by repeated runs under varied conditions.
 
-Reads `task_instance`, `environment`, `suite`, `run`, `case_outcome` and what the grader says of `golden`; writes
+Reads `task_instance`, `environment`, `suite`, `run`, `case_outcome` and the grader's verdict on `golden`. Writes
 `validation`, `case_stability`, `leak_audit` and `leak`.
 """

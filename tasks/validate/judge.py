@@ -1,4 +1,4 @@
-"""What a set of runs says of the cases of one suite. Pure; the runs come in as `Observed`."""
+"""Determines the stability of a suite's cases from its runs. No I/O; the runs are `Observed`."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from tasks.domain.outcome import FAILURES, CodeState, Outcome, RunStatus, RunVar
 from tasks.domain.validation import CaseStability, Stability
 
 TODAY = (RunVariant.PLAIN, RunVariant.RERUN, RunVariant.REORDERED, RunVariant.RESEEDED, RunVariant.REPEAT)
-"""Conditions under which an honest case always does the same."""
+"""Conditions under which a stable case always has the same outcome."""
 
 CONFIDENCE = 0.95
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SeenCase:
-    """What names a case: over all runs of a suite the same id, also where ids differ between processes."""
+    """The identity of a case, equal in all runs of a suite even if ids differ between processes."""
 
     case_id: CaseId
     path: RepoPath
@@ -28,7 +28,7 @@ class SeenCase:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Observed:
-    """One run of one suite, without failures of ours."""
+    """One run of one suite without an internal failure."""
 
     suite_kind: SuiteKind
     code_state: CodeState
@@ -37,11 +37,12 @@ class Observed:
     outcomes: Mapping[CaseId, Outcome]
 
     def passed(self, case: SeenCase) -> bool:
-        """A case that the run does not have has not passed."""
+        """Whether the case passed. A case that is missing in the run did not pass."""
         return self.outcomes.get(case.case_id) is Outcome.PASSED
 
     def failed(self, case: SeenCase) -> bool:
-        """As the grader `paper` counts. So do cases that a session did not get to, or whose module is not collected."""
+        """Whether the case failed, as in the grader `paper`. Cases that the session did not reach, or whose module was
+        not collected, count as failed."""
         if (outcome := self.outcomes.get(case.case_id)) is not None:
             return outcome in FAILURES
         return self.status is not RunStatus.COMPLETED or self.outcomes.get(CaseId(case.path)) is Outcome.ERROR
@@ -49,7 +50,7 @@ class Observed:
 
 @dataclass(frozen=True, slots=True)
 class Sides:
-    """Whether one case passed, run by run."""
+    """The outcomes of one case, run by run."""
 
     case: SeenCase
     runs: tuple[Observed, ...]
@@ -58,7 +59,7 @@ class Sides:
         return tuple(run.passed(self.case) for run in self._of(state, variants or TODAY))
 
     def fails(self, state: CodeState) -> bool:
-        """Whether it fails in every run of today."""
+        """Whether the case fails in every run under the conditions of `TODAY`."""
         return all(run.failed(self.case) for run in self._of(state, TODAY))
 
     def _of(self, state: CodeState, variants: Sequence[RunVariant]) -> Iterable[Observed]:
@@ -79,14 +80,14 @@ SIGNS: tuple[Sign, ...] = (
     (Stability.NEEDS_NETWORK, lambda sides: _only_with_network(sides)),
     (Stability.TIME_BOMB, lambda sides: _only_today(sides)),
 )
-"""Ways not to be stable, in this order: the first that holds is what a case is called.
+"""Kinds of instability; a case gets the first that applies.
 
-A repeat has the order reversed and another seed: where the other seed alone changes nothing, it is the order.
+A repeat has reversed order and another seed. If the other seed alone changes nothing, the order is the cause.
 """
 
 
 def stability(case: SeenCase, runs: Sequence[Observed]) -> Stability:
-    """What `case` does over `runs`, which are all of one suite. There has to be a run on each code state."""
+    """Returns the stability of `case` over `runs` of one suite. Each code state needs at least one run."""
     sides = Sides(case, tuple(runs))
     for name, holds in SIGNS:
         if holds(sides):
@@ -100,14 +101,14 @@ def stability(case: SeenCase, runs: Sequence[Observed]) -> Stability:
 def case_rows(
     instance_key: InstanceKey, env_id: EnvId, cases: Iterable[SeenCase], runs: Sequence[Observed]
 ) -> tuple[CaseStability, ...]:
-    """One row per case of one suite."""
+    """Returns one row per case of one suite."""
     return tuple(_row(instance_key, env_id, case, runs) for case in cases)
 
 
 @lru_cache(maxsize=4096)
 def flake_upper(disagreeing: int, runs: int) -> float:
-    """Upper end of the Clopper-Pearson interval for `disagreeing` of `runs`; 1 where there are no runs."""
-    from scipy.special import betaincinv  # half a second, which no other command should wait for
+    """Returns the upper end of the Clopper-Pearson interval for `disagreeing` of `runs`; 1 if there are no runs."""
+    from scipy.special import betaincinv  # the import takes 0.5 s; other commands should not wait for it
 
     if disagreeing >= runs:
         return 1.0
@@ -115,7 +116,7 @@ def flake_upper(disagreeing: int, runs: int) -> float:
 
 
 def disagreeing(passes: Sequence[bool]) -> int:
-    """Runs that are not of the majority."""
+    """Returns the number of runs in the minority."""
     return min(Counter(passes).get(value, 0) for value in (True, False))
 
 

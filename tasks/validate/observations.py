@@ -1,4 +1,4 @@
-"""The stored runs of an instance's golden suite, and of suite `none` on its files, as `Observed`."""
+"""Reads the stored runs of an instance's golden suite, and of suite `none` on its files, as `Observed`."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from tasks.domain.run import CaseOutcome, Run, current
 from tasks.validate.judge import Observed, SeenCase
 
 AT_ONCE = 200_000
-"""So many outcomes are in memory at once, and those of one instance more."""
+"""Approximate maximum number of outcomes in memory; the last instance may exceed it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ValidationRuns:
-    """Everything that validation looks at for one instance in one environment."""
+    """All data about one instance in one environment that validation uses."""
 
     observed: Mapping[SuiteKind, Sequence[Observed]]
     cases: Mapping[SuiteKind, Sequence[SeenCase]]
-    """Cases of all runs, in the order of their ids."""
+    """Cases of all runs, ordered by id."""
     infrastructure: tuple[str, ...]
     runs: int
     cpu_s: float
@@ -37,7 +37,7 @@ class ValidationRuns:
 
 
 def golden_suites_of(store: Store, instances: Iterable[TaskInstance]) -> Mapping[InstanceKey, Suite]:
-    """Of each instance the golden suite with most files, as the grader takes it; those without one are left out."""
+    """Returns each instance's golden suite with the most files, like the grader. Omits instances without one."""
     keys = tuple(instance.instance_key for instance in instances)
     suites = store.read(Suite, instance_key=keys, kind=SuiteKind.GOLDEN) if keys else ()
     return {suite.instance_key: suite for suite in sorted(suites, key=_size)}
@@ -45,13 +45,13 @@ def golden_suites_of(store: Store, instances: Iterable[TaskInstance]) -> Mapping
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToObserve:
-    """An instance whose runs are to be looked at."""
+    """An instance whose runs are to be read."""
 
     instance: TaskInstance
     suite: Suite
     env_id: EnvId
     since: datetime | None = None
-    """Only runs that began later count; null counts all."""
+    """Only runs that started later count; None counts all."""
 
 
 _Counting = tuple[ToObserve, tuple[Run, ...]]
@@ -59,9 +59,9 @@ _Counting = tuple[ToObserve, tuple[Run, ...]]
 
 
 def look(store: Store, wanted: Iterable[ToObserve]) -> Iterator[tuple[ToObserve, ValidationRuns]]:
-    """Each with its runs and their outcomes.
+    """Yields each instance with its runs and their outcomes.
 
-    Runs are read in one go, and outcomes of as many instances as `AT_ONCE` allows: to ask for each instance took 12 CPU
+    Reads all runs with one query, and outcomes in batches of about `AT_ONCE`. One query per instance took 12 CPU
     seconds in a store of 3,000 runs.
     """
     asked = tuple(wanted)
@@ -77,7 +77,7 @@ def look(store: Store, wanted: Iterable[ToObserve]) -> Iterator[tuple[ToObserve,
 
 
 def runs_of(store: Store, instances: Iterable[TaskInstance]) -> Mapping[InstanceKey, tuple[Run, ...]]:
-    """The runs that each instance asked for and that are not superseded; none for one that was never run."""
+    """Returns the runs that each instance requested, without superseded ones; none for an instance without runs."""
     keys = tuple({instance.instance_key for instance in instances})
     found: dict[InstanceKey, list[Run]] = {key: [] for key in keys}
     for run in store.requested_runs(keys):
@@ -95,7 +95,7 @@ def _fine(runs: Iterable[Run]) -> list[Run]:
 
 
 def _batches(counting: Iterable[_Counting]) -> Iterator[list[_Counting]]:
-    """In their order, each of about `AT_ONCE` outcomes."""
+    """Yields batches in order, each with about `AT_ONCE` outcomes."""
     batch: list[_Counting] = []
     rows = 0
     for one in counting:
@@ -121,8 +121,10 @@ def _seen(runs: Sequence[Run], by_run: Mapping[RunKey, Sequence[CaseOutcome]]) -
 
 
 def slowest_first(store: Store, instances: Iterable[TaskInstance]) -> tuple[TaskInstance, ...]:
-    """By the longest run of a golden suite, which its repeats will take as well: a slow instance that is begun last has
-    all other workers wait for it."""
+    """Sorts instances by their longest run of a golden suite, in descending order.
+
+    Repeats take as long as that run. All other workers would wait for a slow instance that starts last.
+    """
     known = tuple(instances)
     golden = {
         key: [run for run in runs if run.suite_kind is SuiteKind.GOLDEN and run.variant not in OTHER_CODE]
@@ -149,7 +151,7 @@ def _counts(run: Run, suite: Suite) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class _NamedRun:
-    """A run, its cases under ids that all runs of its suite share."""
+    """A run, with case ids that all runs of its suite share."""
 
     run: Run
     rows: Sequence[CaseOutcome]
@@ -158,9 +160,9 @@ class _NamedRun:
 def _named(
     runs: Iterable[Run], kind: SuiteKind, by_run: Mapping[RunKey, Sequence[CaseOutcome]]
 ) -> tuple[_NamedRun, ...]:
-    """The runs of one suite, plain ones on `before` first.
+    """Returns the runs of one suite, starting with plain ones on `before`.
 
-    A case whose id differs between processes has its id of the first run and the label that lists give it.
+    A case whose id differs between processes gets its id of the first run and a label made from its place.
     """
     asked = sorted((run for run in runs if run.suite_kind is kind), key=_plain_first)
     cases = [by_run.get(run.run_key, ()) for run in asked]

@@ -1,8 +1,8 @@
-"""Whose turn it is: which instances are judged this month, and which old ones are looked at again. Pure.
+"""Selects the instances to validate this month and the published ones to re-check. No I/O.
 
-New instances come newest first, but every third place of a repository belongs to who waits longest, so that nobody
-starves. What was not the instance's fault is tried again, after ever longer breaks. Of the old ones those are looked at
-whose last look is longest ago, a share each month.
+New instances come newest first, but every third place of a repository goes to the instance that has waited longest.
+Attempts that failed for other causes than the instance are retried after increasing pauses. A monthly share of the
+valid instances is re-checked, those with the oldest check first.
 """
 
 from __future__ import annotations
@@ -24,22 +24,23 @@ NOT_ITS_FAULT = (
     InvalidReason.SKIPPED,
 )
 FIRST_BREAK = timedelta(days=25)
-"""After the first attempt that says nothing of the instance, so that the next month tries again; it doubles with every
-further one. Shorter than a month: a schedule must not miss it by an hour."""
+"""Pause after the first attempt without a result for the instance; it doubles with every further one.
+
+It is shorter than a month, so that a monthly schedule does not miss it by an hour."""
 LONGEST_BREAK = timedelta(days=360)
 TRIES = 3
-"""Failures of ours in a row after which the next try has to wait. What always fails must not hold a month back."""
+"""Number of consecutive internal failures after which a retry has to wait. It bounds the cost of permanent failures."""
 WAITING = 3
-"""Every so manieth place is for who waits longest."""
+"""Every this many places, one goes to the instance that has waited longest."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Record:
-    """What is known of one instance, from all its validations."""
+    """One instance with all its validations."""
 
     instance: TaskInstance
     history: tuple[Validation, ...] = ()
-    """The earliest first."""
+    """In ascending order of time."""
 
     @property
     def last(self) -> Validation | None:
@@ -47,61 +48,65 @@ class Record:
 
     @property
     def attempts(self) -> int:
-        """On how many days it was tried since anything was learnt about it. Who mends a disk and asks again
-        the same evening has made one attempt."""
+        """Number of days with attempts since the last result for the instance. Several attempts on one day count as
+        one, for example retries after a disk repair."""
         return len({row.validated_at.date() for row in _trailing(self.history, NOT_ITS_FAULT)})
 
     @property
     def retired_at(self) -> datetime | None:
-        """Since when its looks say, for reasons of its own, that it is not valid, though it was once: when the latest
-        of them did. A look after it that failed by us says nothing, and leaves it as it is."""
+        """Time of the latest check that found a formerly valid instance invalid; None if it is not retired.
+
+        Checks that failed for other causes than the instance are ignored.
+        """
         telling = [row for row in self.history if row.reason not in NOT_ITS_FAULT]
         retired = any(row.valid for row in telling) and not telling[-1].valid
         return telling[-1].validated_at if retired else None
 
     @property
     def looks_since_valid(self) -> int:
-        """How many looks in a row said that it is not valid any more."""
+        """Number of consecutive checks that found the instance no longer valid."""
         return sum(1 for row in reversed(self.history[_last_valid(self.history) + 1 :]))
 
     def is_due(self, now: datetime) -> bool:
-        """Whether it is to be judged: never yet, or long enough after an attempt that said nothing of it."""
+        """Whether to validate it now: it has no validation yet, or the pause after an attempt without result is
+        over."""
         last = self.last
         if last is None:
             return True
-        if self.retired_at:  # it has second looks, which go by other runs
+        if self.retired_at:  # re-checks with their own runs decide about it
             return False
         return self.failed_by_us or (last.reason in NOT_ITS_FAULT and now >= last.validated_at + pause(self.attempts))
 
     def is_due_again(self, now: datetime) -> bool:
-        """Whether a retired instance is to have another look."""
+        """Whether to re-check a retired instance now."""
         last = self.last
         if last is None or not self.retired_at:
             return False
         return self.failed_by_us or now >= last.validated_at + pause(self.looks_since_valid)
 
     def waiting_since(self) -> datetime:
-        """When it was tried last, or where it never was, when it came up."""
+        """Time of the last attempt; the instance's creation time if there is none."""
         return self.last.validated_at if self.last else (self.instance.created_at or datetime.min.replace(tzinfo=UTC))
 
     def seen_since(self, moment: datetime) -> bool:
-        """Whether anything was learnt of it since then."""
+        """Whether any check since then gave a result for the instance."""
         return any(row.validated_at > moment and row.reason is not InvalidReason.INFRASTRUCTURE for row in self.history)
 
     @property
     def failed_by_us(self) -> bool:
-        """Whether it was left by a failure of ours, and not too often: the same command makes up for it, at once."""
+        """Whether its last attempts are internal failures, fewer than `TRIES`; the same command then retries at
+        once."""
         return 0 < sum(1 for _ in _trailing(self.history, (InvalidReason.INFRASTRUCTURE,))) < TRIES
 
 
 def pause(attempts: int) -> timedelta:
-    """How long to wait after so many attempts in vain: 25 days, 50, 100, 200, then 360."""
+    """Returns the pause after this many failed attempts: 25 days, 50, 100, 200, then 360."""
     doubled = timedelta(days=FIRST_BREAK.days << min(max(attempts - 1, 0), 5))
     return min(doubled, LONGEST_BREAK)
 
 
 def records(instances: Iterable[TaskInstance], judged: Iterable[Validation]) -> tuple[Record, ...]:
-    """One for each instance, in their order."""
+    """Returns one record per instance, in the same order."""
     rows: Mapping[InstanceKey, list[Validation]] = defaultdict(list)
     for row in sorted(judged, key=lambda row: row.validated_at):
         rows[row.instance_key].append(row)
@@ -111,10 +116,10 @@ def records(instances: Iterable[TaskInstance], judged: Iterable[Validation]) -> 
 def turn(
     known: Iterable[Record], now: datetime, limit: int | None, month: Iterable[MonthTurn] = ()
 ) -> tuple[TaskInstance, ...]:
-    """The instances to judge, at most `limit` of each repository; one of each repository after the other, so that a
-    budget that ends in the middle has been fair.
+    """Returns the instances to validate, at most `limit` per repository.
 
-    What was chosen for this `month` before has places of the limit. The rest of it comes first.
+    Repositories alternate, so that a budget that ends early is spent fairly. Instances already chosen for this `month`
+    count towards the limit; the unfinished ones come first.
     """
     chosen = {one.instance_key for one in month if not one.look}
     by_repo: Mapping[RepoName, list[Record]] = defaultdict(list)
@@ -134,7 +139,8 @@ def _of_repository(
 
 
 def _in_turn(known: Sequence[Record], now: datetime, chosen: Collection[InstanceKey]) -> Iterator[TaskInstance]:
-    """Newest first; every third place, counted over all months, for who waits longest."""
+    """Yields the newest first; every third place, counted over all months, goes to the instance that has waited
+    longest."""
     due = [record for record in known if record.is_due(now) and record.instance.instance_key not in chosen]
     fresh = (one for one in due if not one.history or one.failed_by_us)
     newest = sorted(fresh, key=lambda one: _age(one.instance), reverse=True)
@@ -153,9 +159,9 @@ def _in_turn(known: Sequence[Record], now: datetime, chosen: Collection[Instance
 def to_look_at(
     old: Iterable[Record], share: float, now: datetime, month: Iterable[MonthTurn] = ()
 ) -> tuple[TaskInstance, ...]:
-    """Of the valid ones the share whose last look is longest ago, and all retired ones whose time has come.
+    """Returns the share of valid instances with the oldest check, and all retired ones that are due.
 
-    Where this `month` was chosen before, those of it that nobody has looked at since.
+    If this `month` was chosen before, returns those of the earlier choice that are not checked yet.
     """
     known, before = tuple(old), tuple(month)
     if before:
@@ -169,7 +175,7 @@ def to_look_at(
 
 
 def power(rate: float, runs: float) -> float:
-    """The chance that a case which fails in a share `rate` of all runs has failed at least once in so many runs."""
+    """Returns the probability that a case with failure rate `rate` fails at least once in this many runs."""
     return float(1 - (1 - rate) ** runs)
 
 
@@ -178,7 +184,8 @@ def _last_look(record: Record) -> tuple[datetime, str]:
 
 
 def _age(instance: TaskInstance) -> tuple[datetime, int, str]:
-    """By the number where the dates are equal: histories that are told from git have one date for all."""
+    """Returns the sort key of age. Uses the pull request number for equal dates: histories derived from git have only
+    one date."""
     made = instance.created_at or datetime.min.replace(tzinfo=UTC)
     number = instance.instance_id.rpartition("-")[2]
     return made, int(number) if number.isdigit() else 0, instance.instance_id

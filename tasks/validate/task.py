@@ -1,4 +1,4 @@
-"""Validate: the runs of a snapshot's golden tests become judgements. Runs no test itself."""
+"""Turns the runs of a snapshot's golden tests into judgements. Runs no tests."""
 
 from __future__ import annotations
 
@@ -31,38 +31,38 @@ from tasks.validate.schedule import Record, records, to_look_at, turn
 from tasks.validate.verdict import Evidence, GoldenMiss, Judgement, finding, quarantined
 
 NAMED = 5
-"""Files that a reason names."""
+"""Maximum number of files in a reason."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToJudge:
-    """One instance, and what other stages know of it."""
+    """One instance, with the results of other stages."""
 
     instance_id: InstanceId
     env_id: EnvId | None
-    """Null where no environment could be built."""
+    """None if no environment could be built."""
     golden: GoldenMiss | None = None
-    """Why the golden tests are not solved; null where they are."""
+    """Why the golden tests are not solved; None if they are."""
     trouble: str = ""
-    """A failure of ours that kept it from being run; empty otherwise."""
+    """The internal failure that prevented its runs; empty if there is none."""
     leak: str = ""
-    """What of the future its checkout or environment holds; empty otherwise."""
+    """Later versions of the code found in its checkout or environment; empty if there are none."""
     broken: str = ""
-    """Why no environment could be built: the first error of the last rung; empty where there is one."""
+    """Why no environment could be built: the first error of the last plan; empty if there is one."""
     since: datetime | None = None
-    """Only runs that began later count, for an instance that was retired; null counts all."""
+    """Only runs that started later count, for a retired instance; None counts all."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LeakLook(InEnvironment):
-    """One look through the checkout and the environment of an instance."""
+    """One leak check of the checkout and the environment of an instance."""
 
 
 def audit_instance(places: Places, unit: LeakLook) -> str:
-    """What of the future a method would find in the instance's checkout or environment; empty where there is nothing.
+    """Returns the leaks of future code in the instance's checkout or environment; empty if there are none.
 
-    Looked for anew each time: what was clean a month ago may have changed. Raises `InfrastructureError` where trying
-    again may help, `NotFound` where the mirror or its commit is missing.
+    Each call checks again, because a clean checkout or environment may change. Raises `InfrastructureError` if a retry
+    may help, `NotFound` if the mirror or its commit is missing.
     """
     store = Store(places.store)
     (instance,) = store.read(TaskInstance, snapshot=unit.snapshot, instance_id=unit.instance_id)
@@ -72,7 +72,7 @@ def audit_instance(places: Places, unit: LeakLook) -> str:
 
 
 def golden_misses(database: Path, snapshot: str) -> dict[InstanceId, GoldenMiss | None]:
-    """What stands between each instance of a snapshot and solved golden tests; null where nothing does."""
+    """Returns why the golden tests of each instance are not solved; None for instances whose golden tests are."""
     asked = selection("golden_obstacle", {"snapshot": [snapshot]}, ["instance_id"])
     answer = query(database, asked).drop_columns(["snapshot"])
     return {
@@ -81,7 +81,7 @@ def golden_misses(database: Path, snapshot: str) -> dict[InstanceId, GoldenMiss 
 
 
 def judge_instances(places: Places, snapshot: str, asked: tuple[ToJudge, ...]) -> tuple[Validation, ...]:
-    """Judge every instance by the runs that the store has, and store what came of it."""
+    """Judges every instance by its stored runs, and stores the result."""
     store = Store(places.store)
     instances = {row.instance_id: row for row in store.read(TaskInstance, snapshot=snapshot)}
     suites = golden_suites_of(store, (instances[one.instance_id] for one in asked))
@@ -103,7 +103,7 @@ def judge_instances(places: Places, snapshot: str, asked: tuple[ToJudge, ...]) -
 
 
 def _to_observe(instance: TaskInstance, asked: ToJudge, suites: Mapping[InstanceKey, Suite]) -> ToObserve | None:
-    """What to look at; null where nothing was run, or what was run does not count."""
+    """Returns the runs to read; None if the instance was not run, or its runs do not count."""
     suite = suites.get(instance.instance_key)
     if asked.env_id is None or suite is None or not suite.files or asked.leak or asked.trouble:
         return None
@@ -112,23 +112,23 @@ def _to_observe(instance: TaskInstance, asked: ToJudge, suites: Mapping[Instance
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Chosen:
-    """Whose turn it is in a month, as far as it is not done."""
+    """The instances selected for a month that are not finished."""
 
     new: tuple[InstanceId, ...]
-    """To be judged, in this order: instances that nothing is known of, and those whose last attempt said nothing of
-    them and is long enough ago."""
+    """To validate, in this order: instances without a result, and those whose last attempt failed for other causes and
+    whose pause is over."""
     old: tuple[InstanceId, ...]
-    """To be looked at again: a share of the valid ones, and retired ones."""
+    """To re-check: a share of the valid instances, and retired ones."""
 
 
 def choose(
     places: Places, month: str, pool: str, passed: Collection[InstanceId], *, limit: int | None, looks: float
 ) -> Chosen:
-    """Choose, by `rota.turn` and `rota.to_look_at`, and store the choice before anything is done about it.
+    """Selects instances with `schedule.turn` and `schedule.to_look_at`, and stores the selection before any validation.
 
-    `passed` are the instances of the pool that the filter lets through now, `limit` is for each repository, `looks` a
-    share. What an earlier process chose for the month stands, so one that was killed has neither more places nor
-    other looks.
+    `passed` are the instances of the pool that currently pass the filter. `limit` is per repository; `looks` is a
+    share. An earlier selection for the month is reused, so a killed process gets neither more places nor other
+    re-checks.
     """
     store, now = Store(places.store), datetime.now(UTC)
     before, known = store.read(MonthTurn, snapshot=month), _records(places, pool)
@@ -153,12 +153,13 @@ def choose(
 
 
 def valid_now(places: Places, pool: str) -> int:
-    """How many instances of a pool are valid by their last judgement."""
+    """Returns the number of instances of a pool that are valid by their last judgement."""
     return sum(1 for record in _records(places, pool) if record.last and record.last.valid)
 
 
 def retired_since(places: Places, snapshot: str, wanted: Collection[InstanceId]) -> dict[InstanceId, datetime]:
-    """Of these instances the retired ones, and when a look said so last: only runs from then on speak for them."""
+    """Returns the retired ones of these instances, with the time of their last negative check. Only later runs can
+    reinstate them."""
     known = (record for record in _records(places, snapshot) if record.instance.instance_id in wanted)
     return {record.instance.instance_id: record.retired_at for record in known if record.retired_at}
 
@@ -170,7 +171,7 @@ def _records(places: Places, snapshot: str) -> tuple[Record, ...]:
 
 
 def golden_suites(places: Places, snapshot: str, wanted: Collection[InstanceId]) -> dict[InstanceId, SuiteId]:
-    """The golden suites of these instances, the slowest first; those whose golden tests made none are left out."""
+    """Returns the golden suites of these instances, the slowest first. Omits instances without a golden suite."""
     store = Store(places.store)
     instances = store.read(TaskInstance, snapshot=snapshot, instance_id=tuple(wanted)) if wanted else ()
     suites = golden_suites_of(store, instances)
@@ -179,7 +180,7 @@ def golden_suites(places: Places, snapshot: str, wanted: Collection[InstanceId])
 
 
 def needs_settling(places: Places, snapshot: str, wanted: Mapping[InstanceId, EnvId]) -> tuple[InstanceId, ...]:
-    """The instances with a golden case whose runs disagree so far."""
+    """Returns the instances with a golden case whose runs disagree so far."""
     store = Store(places.store)
     instances = store.read(TaskInstance, snapshot=snapshot, instance_id=tuple(wanted)) if wanted else ()
     suites = golden_suites_of(store, instances)
@@ -212,14 +213,14 @@ def _judge(one: ToObserve, asked: ToJudge, seen: ValidationRuns) -> tuple[Valida
 
 
 def _rows(one: ToObserve, seen: ValidationRuns, kind: SuiteKind) -> tuple[CaseStability, ...]:
-    """Stability of the cases of one suite; none where a code state has no run."""
+    """Returns the stability of the cases of one suite; none if a code state has no run."""
     if not seen.has_both(kind):
         return ()
     return case_rows(one.instance.instance_key, one.env_id, seen.cases[kind], seen.observed[kind])
 
 
 def _unseen(places: Places, instance: TaskInstance, asked: ToJudge, suite: Suite | None) -> Validation:
-    """An instance that was not run."""
+    """Returns the validation of an instance without runs."""
     if asked.trouble:
         said = Judgement(InvalidReason.INFRASTRUCTURE, asked.trouble)
     elif asked.leak:
@@ -228,7 +229,8 @@ def _unseen(places: Places, instance: TaskInstance, asked: ToJudge, suite: Suite
         said = Judgement(InvalidReason.GOLDEN_FAILS, "the golden tests do not apply")
     elif asked.env_id is None:
         said = Judgement(InvalidReason.INSTALL_ERROR, asked.broken or "see environment_attempt")
-    elif refused := _golden_patch_refused(places, instance):  # so nobody looked which cases read what is changed
+    # If the golden patch does not apply, the environment check did not search for cases that read the changed files.
+    elif refused := _golden_patch_refused(places, instance):
         said = Judgement(InvalidReason.GOLDEN_FAILS, f"the golden patch does not apply: {refused.detail}")
     else:
         changed = ", ".join(_changed(suite.patch)) or "nothing"
@@ -243,7 +245,7 @@ def _golden_patch_refused(places: Places, instance: TaskInstance) -> Refused | N
 
 
 def _changed(patch: str) -> list[str]:
-    """The first files that a patch in normal form changes."""
+    """Returns the first files that a patch in normal form changes."""
     read = read_patch(patch)
     return [] if isinstance(read, Refused) else [file.path for file in read.files][:NAMED]
 

@@ -1,4 +1,4 @@
-"""Whether an instance is valid, and if not, why. Pure."""
+"""Decides whether an instance is valid, and if not, why. No I/O."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tasks.domain.validation import CaseStability, InvalidReason, Stability
 from tasks.validate.judge import TODAY, Observed
 
 NAMED = 3
-"""Cases that a reason names."""
+"""Maximum number of cases in a reason."""
 
 STABLE = (
     Stability.FAIL_TO_PASS,
@@ -28,7 +28,7 @@ OF_STATUS = {
     RunStatus.CRASHED: InvalidReason.RUNTIME_ERROR,
     RunStatus.LIMIT: InvalidReason.RUNTIME_ERROR,
 }
-"""What an end of the golden tests' process on the fixed code says of the instance."""
+"""Reason for invalidity, by the status of a golden run on the fixed code."""
 
 OF_CASE = {
     Stability.NEEDS_NETWORK: InvalidReason.NEEDS_NETWORK,
@@ -37,18 +37,18 @@ OF_CASE = {
     Stability.ORDER: InvalidReason.FLAKY,
     Stability.SEED: InvalidReason.FLAKY,
 }
-"""What a case that is not stable says of an instance that has no stable F2P."""
+"""Reason for invalidity of an instance without a stable F2P case, by the stability of its cases."""
 
 NO_CASES = ("no-cases", "golden-silent", "golden-empty")
-"""The grader's reasons where no case is the golden tests' own, or none ran at all."""
+"""The grader's reasons if the golden tests have no cases of their own, or none ran."""
 
 OF_GRADER = {"fails-after": InvalidReason.GOLDEN_FAILS, "missing-after": InvalidReason.GOLDEN_FAILS}
-"""Reasons of the grader `paper` against the golden tests; all others mean that nothing goes from failing to passing."""
+"""Reasons of the grader `paper` against the golden tests; all others mean that no case goes from failing to passing."""
 
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """The instance's status in words."""
+    """The reason why an instance is invalid, or `NONE` if it is valid."""
 
     reason: InvalidReason
     detail: str = ""
@@ -60,12 +60,12 @@ class Judgement:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GoldenMiss:
-    """Why the grader `paper` does not call the golden tests of an instance solved."""
+    """Why the grader `paper` does not count the golden tests of an instance as solved."""
 
     reason: str
-    """The grader's."""
+    """The grader's reason."""
     detail: str = ""
-    """Which cases fail, are missing or do not pass on the fixed code, as `golden_miss` has it."""
+    """The cases that fail, are missing or do not pass on the fixed code, from `golden_miss`."""
     failing: Sequence[CaseId] = ()
     """Its own cases that fail or are missing on the fixed code."""
     skipped_only: bool = False
@@ -81,21 +81,29 @@ UNMEASURED = GoldenMiss(reason="not-measured")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Evidence:
-    """What is known of one instance."""
+    """The inputs for the judgement of one instance."""
 
     runs: Sequence[Observed]
     cases: Sequence[CaseStability]
-    """Of the golden suite."""
+    """Cases of the golden suite."""
     golden: GoldenMiss | None = None
-    """Null where the golden tests are solved."""
+    """None if the golden tests are solved."""
     infrastructure: tuple[str, ...] = ()
-    """Runs that are missing because of failures of ours."""
+    """Runs that are missing because of internal failures."""
 
 
 def finding(evidence: Evidence) -> Judgement:
-    """The first of these that holds: failures of ours, an ended process, what the network or the clock does to the
-    cases, what is skipped here, golden tests without a case of their own, no F2P, or such as fail on the fixed code:
-    always, or by what is not stable."""
+    """Returns the judgement for the first of these conditions that applies.
+
+    1. A run had an internal failure.
+    2. A process ended early.
+    3. No case is F2P, and some case is unstable.
+    4. The cases that do not pass are skipped.
+    5. The golden tests have no cases of their own.
+    6. No case is F2P.
+    7. Cases fail on the fixed code only because they are unstable.
+    8. The grader reports another reason.
+    """
     if evidence.infrastructure:
         return Judgement(InvalidReason.INFRASTRUCTURE, evidence.infrastructure[0])
     if ended := _ended(evidence.runs):
@@ -120,7 +128,7 @@ def finding(evidence: Evidence) -> Judgement:
 
 
 def quarantined(cases: Iterable[CaseStability]) -> tuple[CaseStability, ...]:
-    """The cases that no list of the instance may name."""
+    """Returns the cases that no list of the instance may contain."""
     return tuple(case for case in cases if case.stability not in STABLE)
 
 
@@ -136,24 +144,24 @@ def _ended(runs: Iterable[Observed]) -> Judgement | None:
 
 
 def _all_skipped(runs: Iterable[Observed]) -> tuple[CaseId, ...]:
-    """The cases, where all are skipped on the fixed code: a module that lacks what it imports is a case of its own."""
+    """Returns the cases if all are skipped on the fixed code. A module with a missing import counts as a case."""
     today = [run for run in _on_fixed_code(runs) if run.variant in TODAY]
     outcomes = {outcome for run in today for outcome in run.outcomes.values()}
     return tuple(today[0].outcomes) if outcomes == {Outcome.SKIPPED} else ()
 
 
 def _on_fixed_code(runs: Iterable[Observed]) -> list[Observed]:
-    """The runs of the golden tests there."""
+    """Returns the runs of the golden tests on the fixed code."""
     return [run for run in runs if run.suite_kind is SuiteKind.GOLDEN and run.code_state is CodeState.AFTER]
 
 
 def _says_something(run: Observed) -> bool:
-    """Whether any case came to a result: where nothing can be imported, the environment is at fault."""
+    """Whether any case has a result other than an error. If none has, the environment is the cause."""
     return any(outcome is not Outcome.ERROR for outcome in run.outcomes.values())
 
 
 def _by_unstable(missed: GoldenMiss, cases: Sequence[CaseStability]) -> Judgement | None:
-    """What is not stable, where nothing else fails: another run might have called the golden tests solved."""
+    """Returns the instability if only unstable cases fail: another run might have solved the golden tests."""
     unstable = {case.case_id: case for case in quarantined(cases)}
     if not missed.failing or not all(name in unstable for name in missed.failing):
         return None
@@ -161,7 +169,7 @@ def _by_unstable(missed: GoldenMiss, cases: Sequence[CaseStability]) -> Judgemen
 
 
 def _unstable(cases: Sequence[CaseStability]) -> Judgement | None:
-    """The first kind of instability that any case shows."""
+    """Returns a judgement for the first kind of instability that any case has."""
     for kind, reason in OF_CASE.items():
         named = [case.case_id for case in cases if case.stability is kind]
         if named:

@@ -1,1 +1,1 @@
-"""What the files of a project say about its requirements. No code of the project runs."""
+"""Reads the requirements of a project from its files. No code of the project runs."""

@@ -1,4 +1,4 @@
-"""What a project says of itself, read without running any of its code."""
+"""The facts that a project declares, read without running its code."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tasks.environment.project_files.requirements import Read, Requirements, nor
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Project:
-    """Facts of one checkout. Empty where the project says nothing, or says it only by running code."""
+    """Facts of one checkout. Empty if the project does not declare them, or only by running code."""
 
     name: str = ""
     requires_python: str = ""
@@ -18,14 +18,14 @@ class Project:
     dependencies: tuple[str, ...] = ()
     extras: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     groups: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    """PEP 735 groups and those of Poetry, PDM, uv and Hatch, includes resolved."""
+    """PEP 735 groups and those of Poetry, PDM, uv and Hatch, with includes resolved."""
     test_requires: tuple[str, ...] = ()
     """`tests_require` of setuptools."""
     package_root: str | None = None
-    """Folder of its packages, null where it is not told."""
+    """Folder of its packages, None if not declared."""
 
     def __or__(self, other: Project) -> Project:
-        """Both, where this one wins what both say."""
+        """Merges both; this project's values take precedence."""
         return Project(
             name=self.name or other.name,
             requires_python=self.requires_python or other.requires_python,
@@ -38,18 +38,18 @@ class Project:
         )
 
     def requirements(self, *extras: str) -> Requirements:
-        """What the project itself needs to be imported, with the extras named."""
+        """Returns the requirements of the project itself and of the named extras."""
         lines = list(self.dependencies)
         for extra in extras:
             lines += self.expand(extra)
         return Requirements(parse_lines(lines))
 
     def expand(self, extra: str) -> tuple[str, ...]:
-        """Lines of one extra."""
+        """Returns the lines of one extra."""
         return self.followed(self.extras.get(extra, ()), frozenset({extra}))
 
     def followed(self, lines: Iterable[str], seen: frozenset[str] = frozenset()) -> tuple[str, ...]:
-        """The lines, with those of its extras where one asks for the project itself: `name[extra]`."""
+        """Returns the lines, with references to the project's own extras (`name[extra]`) replaced by their lines."""
         found: list[str] = []
         for line in lines:
             inner = self._own_extras(line)
@@ -70,7 +70,7 @@ Reader = Callable[[Read], Project]
 
 
 def read_project(read: Read, readers: tuple[Reader, ...]) -> Project:
-    """What all the readers found; the first wins."""
+    """Merges the results of all readers; earlier readers take precedence."""
     project = Project()
     for reader in readers:
         project = project | reader(read)
@@ -78,4 +78,4 @@ def read_project(read: Read, readers: tuple[Reader, ...]) -> Project:
 
 
 PROJECT_FILES = ("pyproject.toml", "setup.cfg", "setup.py")
-"""What a project's metadata is made from, as far as it decides an environment."""
+"""The files of a project's metadata that affect its environment."""

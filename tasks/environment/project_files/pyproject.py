@@ -1,4 +1,4 @@
-"""pyproject.toml: PEP 621, PEP 735 dependency groups, setuptools' dynamic files, Poetry, PDM, uv, Hatch, Flit."""
+"""Reads pyproject.toml: PEP 621, PEP 735 groups, setuptools' dynamic files, Poetry, PDM, uv, Hatch, Flit."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _NUMBERS = re.compile(r"\d+(?:\.\d+)*")
 
 
 def read_pyproject(read: Read) -> Project:
-    """What pyproject.toml says; nothing where it is missing or cannot be parsed."""
+    """Returns the facts in pyproject.toml; empty if it is missing or cannot be parsed."""
     table = load_pyproject(read)
     tool = dig(table, "tool")
     project = _standard(table, read) | _poetry(dig(tool, "poetry")) | _pdm(dig(tool, "pdm")) | _flit(dig(tool, "flit"))
@@ -23,7 +23,7 @@ def read_pyproject(read: Read) -> Project:
 
 
 def load_pyproject(read: Read) -> dict[str, Any]:
-    """The whole file; empty where it is missing or cannot be parsed."""
+    """Returns the whole file; empty if it is missing or cannot be parsed."""
     try:
         return tomllib.loads(read("pyproject.toml") or "")
     except tomllib.TOMLDecodeError:
@@ -31,7 +31,7 @@ def load_pyproject(read: Read) -> dict[str, Any]:
 
 
 def dig(table: Mapping[str, Any], *keys: str) -> dict[str, Any]:
-    """The table at the end of `keys`; empty where there is none."""
+    """Returns the table at the end of `keys`; empty if there is none."""
     found: Any = table
     for key in keys:
         found = found.get(key) if isinstance(found, dict) else None
@@ -58,7 +58,7 @@ def _standard(table: Mapping[str, Any], read: Read) -> Project:
 
 
 def _from_files(entry: Any, read: Read) -> tuple[str, ...]:
-    """`{file = "requirements.txt"}` or `{file = [...]}`."""
+    """Reads the files of `{file = "requirements.txt"}` or `{file = [...]}`."""
     named = entry.get("file") if isinstance(entry, dict) else None
     paths = [named] if isinstance(named, str) else _strings(named)
     return tuple(line for path in paths for line in read_requirements(read, path).lines)
@@ -69,7 +69,7 @@ def _groups(table: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:
 
 
 def _group(table: Mapping[str, Any], name: str, seen: frozenset[str]) -> tuple[str, ...]:
-    """One PEP 735 group with `{include-group = …}` followed; a circle is cut."""
+    """Returns one PEP 735 group with `{include-group = …}` resolved; stops at cycles."""
     names = {normal(key): key for key in table}
     key = names.get(normal(name))
     if key is None or key in seen or not isinstance(table[key], list):
@@ -108,7 +108,7 @@ def _poetry(table: Mapping[str, Any]) -> Project:
 
 
 def _pdm(table: Mapping[str, Any]) -> Project:
-    """Groups for development, and all that PDM before 2021 had of its own, in Poetry's form."""
+    """Reads development groups, and the tables of PDM before 2021, which have Poetry's form."""
     groups = dig(table, "dev-dependencies")
     listed = {name: lines for name, lines in groups.items() if isinstance(lines, list)}
     old = {name: entry for name, entry in groups.items() if name not in listed}
@@ -122,13 +122,14 @@ def _pdm(table: Mapping[str, Any]) -> Project:
 
 
 def _uv(table: Mapping[str, Any]) -> Project:
-    """The one group that uv had before PEP 735."""
+    """Reads the single group of uv before PEP 735."""
     lines = _strings(table.get("dev-dependencies"))
     return Project(groups={"dev": lines} if lines else {})
 
 
 def _hatch(table: Mapping[str, Any], project: str) -> Project:
-    """Environments of Hatch as groups, `hatch-test` being that of `hatch test`; and where its wheel's packages are."""
+    """Reads Hatch environments as groups (`hatch-test` is that of `hatch test`), and the folder of its wheel's
+    packages."""
     environments, build = dig(table, "envs"), dig(table, "build")
     groups: dict[str, tuple[str, ...]] = {}
     for name in environments:
@@ -145,7 +146,7 @@ def _hatch(table: Mapping[str, Any], project: str) -> Project:
 
 
 def _flit(table: Mapping[str, Any]) -> Project:
-    """Flit's own metadata, from before PEP 621."""
+    """Reads Flit's own metadata from before PEP 621."""
     told = dig(table, "metadata")
     return Project(
         name=str(told.get("dist-name") or told.get("module", "")),
@@ -162,7 +163,7 @@ def _poetry_lines(table: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def _poetry_line(name: str, entry: Any) -> str:
-    """PEP 508 form of one entry; empty for an optional one, a path or a repository."""
+    """Returns one entry in PEP 508 form; empty for an optional one, a path or a repository."""
     if isinstance(entry, str):
         return f"{name}{caret(entry)}"
     if not isinstance(entry, dict) or entry.get("optional") or not isinstance(entry.get("version"), str):
@@ -173,7 +174,7 @@ def _poetry_line(name: str, entry: Any) -> str:
 
 
 def caret(version: str) -> str:
-    """Poetry's `^1.2`, `~1.2`, `1.2` and `*` as PEP 440: the next release that may break is excluded."""
+    """Converts Poetry's `^1.2`, `~1.2`, `1.2` and `*` to PEP 440, excluding the next release that may break."""
     parts = [_one_bound(part.strip()) for part in version.split("||")[0].split(",")]
     return ",".join(part for part in parts if part)
 
@@ -195,6 +196,6 @@ def _first_nonzero(version: str) -> int:
 
 
 def _next(version: str, at: int) -> str:
-    """`1.2.3`, 0 → `2`: the version with the number at `at` one higher and nothing behind it."""
+    """Increments the number at `at` and drops the rest: `1.2.3`, 0 → `2`."""
     numbers = [int(part) for part in version.split(".")]
     return ".".join(str(number) for number in [*numbers[:at], numbers[at] + 1])

@@ -1,4 +1,4 @@
-"""Which Python suits a project at a date."""
+"""Selects the Python for a project at a date."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ RELEASED = {
     "3.13": date(2024, 10, 7),
     "3.14": date(2025, 10, 7),
 }
-"""First final release of each CPython (the release PEPs). A version that is not here is taken as not out yet."""
+"""First final release of each CPython (the release PEPs). Versions not listed count as unreleased."""
 
 _BOUND = re.compile(r"(?P<op>===|==|~=|!=|>=|<=|>|<)?\s*v?(?P<version>\d{1,9}(?:\.\d{1,9})*)(?P<star>\.\*)?")
 _CLASSIFIER = re.compile(r"Programming Language :: Python :: (3\.\d+)")
 
 
 def choose_python(project: Project, moment: datetime, interpreters: Iterable[Interpreter]) -> Interpreter | None:
-    """The newest interpreter here that the project names and that was out at `moment`.
+    """Returns the newest available interpreter that the project's classifiers name and that was released by `moment`.
 
-    Where its classifiers name none of those, the newest that `requires-python` allows. Where everything here is younger
-    than the commit, the oldest that is allowed; null where nothing is.
+    If the classifiers name none of those, returns the newest that `requires-python` allows. If all are newer than the
+    commit, returns the oldest allowed one; None if none is allowed.
     """
     allowed = sorted((one for one in interpreters if allows(project.requires_python, one)), key=lambda one: one.number)
     fit = [one for one in allowed if _was_out(one.minor, moment)]
@@ -49,7 +49,7 @@ def _was_out(minor: str, moment: datetime) -> bool:
 
 
 def allows(requires_python: str, interpreter: Interpreter) -> bool:
-    """Whether `requires-python` admits the interpreter; parts that cannot be read forbid nothing."""
+    """Whether `requires-python` allows the interpreter; parts that cannot be parsed are ignored."""
     return all(_holds(part.strip(), interpreter.number) for part in requires_python.split(",") if part.strip())
 
 

@@ -1,4 +1,4 @@
-"""Requirement lines and requirement files. Pure: files are read through a callable."""
+"""Parses requirement lines and requirement files. No I/O: a callable reads the files."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 Read = Callable[[str], str | None]
-"""Text of a file of the checkout by its path from the root; null where there is none."""
+"""Returns the text of a file by its path from the checkout's root; None if it does not exist."""
 
 _NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?")
 _COMMENT = re.compile(r"(^|\s)#.*$")
@@ -20,7 +20,7 @@ _SELF = re.compile(r"(?:-e|--editable)[=\s]*|\.(?:$|[/\[])|file:|/")
 
 @dataclass(frozen=True, slots=True)
 class Requirements:
-    """What is asked for, and bounds on what that pulls in."""
+    """Requirements, and bounds on their dependencies."""
 
     lines: tuple[str, ...] = ()
     constraints: tuple[str, ...] = ()
@@ -29,7 +29,7 @@ class Requirements:
         return Requirements(unique(self.lines + other.lines), unique(self.constraints + other.constraints))
 
     def without(self, names: Iterable[str]) -> Requirements:
-        """The same without the distributions named."""
+        """Returns the requirements without the named distributions."""
         gone = {normal(name) for name in names}
         return Requirements(
             tuple(line for line in self.lines if name_of(line) not in gone),
@@ -42,25 +42,25 @@ class Requirements:
 
 
 def normal(name: str) -> str:
-    """The normal form of a distribution's name (PEP 503)."""
+    """Returns the normalised name of a distribution (PEP 503)."""
     return re.sub(r"[-_.]+", "-", name).lower()
 
 
 def name_of(requirement: str) -> str:
-    """Normal name of the distribution that a PEP 508 line asks for; empty where it names none."""
+    """Returns the normalised name of the distribution in a PEP 508 line; empty if there is none."""
     match = _NAME.match(requirement.strip())
     return normal(match[0]) if match else ""
 
 
 def unique(lines: Iterable[str]) -> tuple[str, ...]:
-    """Lines in their first order, each once."""
+    """Returns the lines in their first order, without duplicates."""
     return tuple(dict.fromkeys(lines))
 
 
 def read_requirements(read: Read, path: str, seen: frozenset[str] = frozenset()) -> Requirements:
-    """Everything that a requirement file asks for, included files too.
+    """Returns all requirements of a file, including those of included files.
 
-    Lines for the checkout itself, other checkouts, addresses and the installer's own options are left out.
+    Skips the checkout itself, other checkouts, URLs and the installer's own options.
     """
     text = read(path)
     if text is None or path in seen:
@@ -88,7 +88,7 @@ def _one_line(read: Read, path: str, line: str, seen: frozenset[str]) -> Require
 
 
 def parse_lines(lines: Iterable[str]) -> tuple[str, ...]:
-    """The PEP 508 lines among `lines`, without hashes; what else an installer takes is left out."""
+    """Returns the PEP 508 lines, without hashes; skips other lines that installers accept."""
     bare = (_HASH.sub("", _COMMENT.sub("", line)).strip() for line in lines)
     return tuple(line for line in bare if line and not _is_foreign(line))
 

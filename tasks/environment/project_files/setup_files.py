@@ -1,4 +1,4 @@
-"""setup.cfg by its parser and setup.py by its syntax tree; neither is run."""
+"""Reads setup.cfg by its parser and setup.py by its syntax tree; runs neither."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _DEPTH = 20
 
 
 def read_setup_cfg(read: Read) -> Project:
-    """What setup.cfg says; nothing where it is missing or cannot be parsed."""
+    """Returns the facts in setup.cfg; empty if it is missing or cannot be parsed."""
     config = configparser.ConfigParser(interpolation=None, strict=False)
     try:
         config.read_string(read("setup.cfg") or "")
@@ -43,7 +43,7 @@ def _option(config: configparser.ConfigParser) -> Any:
 
 
 def _lines(text: str, read: Read) -> tuple[str, ...]:
-    """A list of setup.cfg: lines, or semicolons on one line (never inside a marker), or `file: a, b`."""
+    """Parses a list of setup.cfg: lines, or semicolons on one line (never inside a marker), or `file: a, b`."""
     if text.startswith("file:"):
         paths = [path.strip() for path in text.removeprefix("file:").split(",")]
         return tuple(line for path in paths for line in read_requirements(read, path).lines)
@@ -60,7 +60,7 @@ def _cfg_root(package_dir: str, where: str) -> str | None:
 
 
 def read_setup_py(read: Read) -> Project:
-    """What the call of `setup()` in setup.py says, as far as literals, names and files bound before it tell."""
+    """Returns the arguments of `setup()` in setup.py, as far as literals, earlier names and files determine them."""
     try:
         tree = syntax_tree(read("setup.py") or "")
     except (SyntaxError, ValueError):
@@ -90,8 +90,10 @@ def _project(facts: Mapping[str, Any]) -> Project:
 
 
 def _conditions(extras: Mapping[str, tuple[str, ...]]) -> tuple[tuple[str, ...], dict[str, tuple[str, ...]]]:
-    """(dependencies, extras) of a table whose keys may be `extra:marker`, as setup() takes them; without the name of an
-    extra it is a dependency."""
+    """Returns (dependencies, extras) of a table whose keys may be `extra:marker`, as setup() accepts them.
+
+    A key without the name of an extra is a dependency.
+    """
     named: dict[str, tuple[str, ...]] = {}
     for key, lines in extras.items():
         name, _, marker = key.partition(":")
@@ -116,8 +118,10 @@ def _texts(value: Any) -> tuple[str, ...]:
 
 
 def _bindings(tree: ast.Module) -> dict[str, ast.expr]:
-    """Names that are assigned anywhere in the file; the last assignment wins. Keys that a dict is given later, and what
-    is added outside of any condition, count too."""
+    """Returns the names that are assigned anywhere in the file; the last assignment wins.
+
+    Includes later keys of a dict, and additions outside of any condition.
+    """
     found: dict[str, ast.expr] = {}
     unconditional = set(map(id, tree.body))
     for node in ast.walk(tree):
@@ -155,7 +159,7 @@ def _callee(node: ast.expr) -> str:
 
 
 def _value(node: ast.expr, names: Mapping[str, ast.expr], depth: int = 0) -> Any:
-    """The value of an expression of literals and bound names; `_UNKNOWN` for anything that has to be run."""
+    """Returns the value of an expression of literals and known names; `_UNKNOWN` for other expressions."""
     if depth > _DEPTH:
         return _UNKNOWN
     deeper = depth + 1
@@ -192,7 +196,7 @@ def _add(left: Any, right: Any) -> Any:
 
 
 def _percent(left: Any, right: Any) -> Any:
-    """`"a>=%s" % version`."""
+    """Evaluates `"a>=%s" % version`."""
     values = tuple(right) if isinstance(right, list) else (right,)
     if not isinstance(left, str) or _UNKNOWN in values:
         return _UNKNOWN

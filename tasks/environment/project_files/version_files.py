@@ -1,7 +1,7 @@
-"""Files that a build would write and git does not hold: the module with a version that comes from tags.
+"""Generates files that a build would write and git does not contain: the module with a version from git tags.
 
-A checkout is run without having been built, so what setuptools-scm, hatch-vcs, PDM and versioningit would write is put
-there for them. The version itself is the latest that a change log names: some projects check it when they start.
+Checkouts run without a build. So this module writes the files of setuptools-scm, hatch-vcs, PDM and versioningit. The
+version is the latest one in a change log, because some projects check it when they start.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ CHANGE_LOGS = tuple(
     for name in ("CHANGES", "CHANGELOG", "HISTORY", "NEWS", "changes", "changelog", "history", "release-notes")
     for suffix in (".rst", ".md", ".txt", "")
 )
-"""Where projects write what changed; the first that names a version counts: some only say where the others are."""
+"""Possible change logs; the first that contains a version is used, since some only refer to other files."""
 
 PLACES = (
     (("tool", "setuptools_scm"), ("version_file", "write_to"), ("version_file_template", "write_to_template")),
@@ -27,7 +27,7 @@ PLACES = (
     (("tool", "pdm", "version"), ("write_to",), ("write_template",)),
     (("tool", "versioningit", "write"), ("file",), ("template",)),
 )
-"""(table of pyproject.toml, keys that may name the file, keys that may hold a template)."""
+"""(table of pyproject.toml, keys that may contain the path of the file, keys that may contain a template)."""
 
 NO_VERSION = "0.0.0"
 _HEADING = re.compile(r"^\W{0,4}(?:[A-Za-z][\w-]*[ \t]+|v|\[)?v?(\d+\.\d+(?:\.\d+)?)\b", re.MULTILINE)
@@ -42,13 +42,13 @@ commit_id = __commit_id__ = None
 
 
 def latest_version(read: Read) -> str | None:
-    """The first version that a change log has at the start of a line, which is the latest; null where none has."""
+    """Returns the first version at the start of a line of a change log, which is the latest; None if there is none."""
     found = (match[1] for path in CHANGE_LOGS if (match := _HEADING.search(read(path) or "")))
     return next(found, None)
 
 
 def version_files(read: Read, version: str) -> tuple[tuple[str, str], ...]:
-    """(path, text) of every file that a build of the checkout would write for `version`."""
+    """Returns (path, text) of every file that a build of the checkout would write for `version`."""
     found = dict(_asked_for(load_pyproject(read), version))
     match = _SETUP_PY.search(read("setup.py") or "")
     if match:
@@ -57,7 +57,7 @@ def version_files(read: Read, version: str) -> tuple[tuple[str, str], ...]:
 
 
 def version_module(version: str) -> str:
-    """A module with the names that setuptools-scm and hatch-vcs write."""
+    """Returns a module with the names that setuptools-scm and hatch-vcs write."""
     return _MODULE.format(version=version, numbers=", ".join(re.findall(r"\d+", version)))
 
 
@@ -74,7 +74,7 @@ def _first(table: Mapping[str, Any], names: Iterable[str]) -> str:
 
 
 def _filled(template: str, version: str) -> str:
-    """The project's own template; a module of ours where there is none or it wants more than a version."""
+    """Fills the project's own template. Returns the default module if it has none or it needs more than a version."""
     if not template:
         return version_module(version)
     try:

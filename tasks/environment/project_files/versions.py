@@ -1,4 +1,4 @@
-"""An instance's version, as the recipes count it, from the files of its checkout."""
+"""Derives an instance's version, in the recipes' notation, from the files of its checkout."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ _NUMBER = re.compile(r"\d{1,18}")
 
 @dataclass(frozen=True, slots=True)
 class VersionRule:
-    """Where a version is written: a file and a pattern with one or more groups."""
+    """The source of a version: a file and a pattern with one or more groups."""
 
     path: str
     pattern: re.Pattern[str]
     version: str = ""
-    """What a match means where the file does not say it itself; empty to join the groups with dots."""
+    """The version that a match indicates; empty to join the groups with dots."""
 
     def find(self, read: Read) -> str | None:
-        """The version in this place, null where the file or the pattern is not there."""
+        """Returns the version in the file; None if the file is missing or the pattern does not match."""
         match = self.pattern.search(read(self.path) or "")
         if match is None:
             return None
@@ -29,10 +29,10 @@ class VersionRule:
 
 
 def derive_version(read: Read, rules: Iterable[VersionRule]) -> str | None:
-    """What the first rule that matches says; null where none does."""
+    """Returns the version of the first rule that matches; None if none does."""
     return next((found for rule in rules if (found := rule.find(read)) is not None), None)
 
 
 def numbers(version: str) -> tuple[int, ...]:
-    """`2022.09` → (2022, 9): how versions are compared."""
+    """Returns the numbers by which versions are compared: `2022.09` → (2022, 9)."""
     return tuple(int(part) for part in _NUMBER.findall(version))

@@ -1,1 +1,1 @@
-"""Whether an environment can collect and run an instance's tests."""
+"""Checks whether an environment can collect and run an instance's tests."""

@@ -1,4 +1,4 @@
-"""What stands in the way of an environment, read from what tools and interpreters say. Pure."""
+"""Recognises build problems in the output of tools and interpreters. No I/O."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tasks.environment.readiness.plugins import distribution_of
 DETAIL_LINES = 30
 DETAIL_CHARACTERS = 3_000
 LONGEST_NAME = 100
-"""Characters of a module's or distribution's name."""
+"""Maximum length of a module's or distribution's name."""
 
 _NO_MODULE = re.compile(r"""No module named ['"]?([A-Za-z_][\w.]*)""")
 _NO_VARIABLE = re.compile(r"KeyError: '([A-Z][A-Z0-9_]*(?:DIR|PATH|FOLDER))'")
@@ -33,7 +33,7 @@ _ERROR = re.compile(
     r"^(?:E\s+)?((?:[A-Za-z_][\w.]*\.)?[A-Z]\w*(?:Error|Exception|Warning|Failure|Skipped)\b.*)$", re.MULTILINE
 )
 _COMPILER = re.compile(r"^\S+?:\d+(?::\d+)?: (?:fatal )?error: .+$", re.MULTILINE)
-"""What gcc and clang say. The lines after it (`command 'gcc' failed`) are no causes."""
+"""Errors of gcc and clang. The lines after them (`command 'gcc' failed`) are no causes."""
 
 _NEWEST = {
     "3.6": r"\basync\b[^\n]*\n\s*\^\s*\n(?:E\s+)?SyntaxError: invalid syntax",
@@ -59,23 +59,22 @@ PYTHON_SIGNS = tuple(
     for sign, table in (("<=", _NEWEST), (">=", _OLDEST))
     for python, pattern in table.items()
 )
-"""Python versions on which a complaint does not come: by what CPython took out of its library and grammar, and by what
-it did not have yet."""
+"""Python versions on which an error does not occur, by features that CPython removed or had not added yet."""
 
 
 @dataclass(frozen=True, slots=True)
 class BuildProblem:
-    """Why an environment is of no use as it is."""
+    """Why an environment cannot be used unchanged."""
 
     cause: Cause
     names: tuple[str, ...] = ()
-    """What is missing or to blame: modules, options and fixtures, a Python version as `<=3.9` or `>=3.8`."""
+    """The missing or failing modules, options and fixtures, or a Python version such as `<=3.9` or `>=3.8`."""
     detail: str = ""
-    """The end of what was said."""
+    """The end of the output."""
 
     @property
     def is_bearable(self) -> bool:
-        """Whether the environment can be used as it is, where nothing better is to be had."""
+        """Whether the environment can still be used if there is no better one."""
         return self.cause is Cause.SKIPS
 
     @property
@@ -87,7 +86,7 @@ class BuildProblem:
 
 
 def read_trouble(text: str, own: Collection[str]) -> BuildProblem:
-    """What a complaint while tests were collected comes from; `own` names the project's importable packages."""
+    """Returns the cause of an error during collection; `own` are the project's importable packages."""
     detail = tail(text)
     for bound, pattern in PYTHON_SIGNS:
         if pattern.search(text):
@@ -111,10 +110,10 @@ def _missing(missing: tuple[str, ...], own: Collection[str], text: str, detail: 
 
 
 def wanted_by_skips(reasons: Iterable[str], declared: Collection[str], installed: Collection[str]) -> tuple[str, ...]:
-    """Distributions for want of which tests skip themselves: those that a reason names as a module or in its words,
-    that the project asks for somewhere (`declared`) and that are not there (`installed`); normal names, each once.
+    """Returns the missing distributions that cause tests to skip, as normalised names without duplicates.
 
-    What the project does not name stays away: its own maintainers skip these tests too.
+    A skip reason names each of them, as a module or a word. The project declares it somewhere (`declared`), and it is
+    not `installed`. Distributions that the project does not declare are ignored: its maintainers skip these tests too.
     """
     found = (match[0] for reason in reasons for match in _WORD.finditer(reason))
     words = (word for word in found if len(word) <= LONGEST_NAME)
@@ -123,25 +122,25 @@ def wanted_by_skips(reasons: Iterable[str], declared: Collection[str], installed
 
 
 def missing_modules(text: str) -> tuple[str, ...]:
-    """Dotted names of the modules that a text says are not there, each once."""
+    """Returns the dotted names of the modules that a text reports as missing, without duplicates."""
     return tuple(dict.fromkeys(name.rstrip(".") for name in _NO_MODULE.findall(text)))
 
 
 def options_unknown(text: str) -> tuple[str, ...]:
-    """Options that pytest does not know, without their values."""
+    """Returns the options that pytest does not recognise, without their values."""
     lines = (match[1] for match in _OPTIONS.finditer(text))
     return tuple(dict.fromkeys(option for line in lines for option in _OPTION.findall(line)))
 
 
 def _raised_outside(text: str) -> bool:
-    """Whether the last frame lies in something that is installed, or a name was looked for there."""
+    """Whether the last frame is in an installed package, or a name was not found there."""
     frames = [match["path"] or match["short"] for match in _FRAME.finditer(text)]
     return bool(frames and _IN_PACKAGES.search(frames[-1])) or _NAME_GONE.search(text) is not None
 
 
 def last_error(text: str) -> str:
-    """The first line in which a compiler names an error, else the last that names an exception, else the last line; at
-    most 300 characters."""
+    """Returns the first compiler error, else the last line with an exception, else the last line; at most 300
+    characters."""
     if compiler := _COMPILER.search(text):
         return compiler[0][:300]
     errors = _ERROR.findall(text)
@@ -150,13 +149,13 @@ def last_error(text: str) -> str:
 
 
 def tail(text: str, lines: int = DETAIL_LINES) -> str:
-    """The last lines of a text that say something."""
+    """Returns the last non-empty lines of a text."""
     kept = [line.rstrip() for line in text.splitlines() if line.strip()][-lines:]
     return "\n".join(kept)[-DETAIL_CHARACTERS:]
 
 
 def first_trouble(texts: Iterable[str], own: Collection[str]) -> BuildProblem | None:
-    """Of several complaints the first that names something to be mended, else the first; null where there is none."""
+    """Returns the first problem that an adjustment can solve, else the first problem; None if there is none."""
     found = [read_trouble(text, own) for text in texts if text]
     mendable = [one for one in found if one.cause not in (Cause.PROJECT, Cause.INCOMPATIBLE)]
     return next(iter((*mendable, *found)), None)

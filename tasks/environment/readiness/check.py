@@ -1,5 +1,7 @@
-"""Is an environment ready for an instance? Its tests are collected in a sandbox, on the base commit and on the fixed
-code, and what stands in the way is named."""
+"""Checks whether an environment is ready for an instance.
+
+Collects the tests in a sandbox, on the base commit and on the fixed code, and determines the cause of errors.
+"""
 
 from __future__ import annotations
 
@@ -27,14 +29,14 @@ from tasks.environment.readiness.plugins import KNOWN_FIXTURES
 
 DATA_KINDS = (Kind.HELPER, Kind.DATA)
 DOCUMENTS = frozenset({".txt", ".rst", ".md", ".yml", ".yaml", ".test", ".ipynb"})
-"""Suffixes of what pytest or a plugin may collect, besides Python."""
+"""Suffixes of files that pytest or a plugin may collect, besides Python."""
 MANY_DOCUMENTS = 4
-"""Each is collected by itself."""
+"""Maximum number of such files; each is collected separately."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TestRequirements:
-    """What an instance asks of an environment."""
+    """The requirements of an instance for its environment."""
 
     __test__ = False  # pytest would collect a class of this name
 
@@ -45,12 +47,12 @@ class TestRequirements:
     changes: tuple[Change, ...]
     """The golden patch and the golden tests."""
     data: tuple[RepoPath, ...] = ()
-    """Files in test folders that the golden tests add or change, where none of them is a test module by its name."""
+    """Files in test folders that the golden tests add or change; empty if any of them is a test module by its name."""
     links: tuple[LinkChange, ...] = ()
     """Symbolic links of the golden patch and the golden tests."""
 
     def watching(self, drivers: tuple[RepoPath, ...], packages: Iterable[str]) -> tuple[State, ...]:
-        """The same for a suite that is driven by data: which cases of `drivers` read it?"""
+        """Returns the states for a data-driven suite, to find out which cases of `drivers` read the data."""
         alone = tuple(path for path in self.data if PurePosixPath(path).suffix in DOCUMENTS)[:MANY_DOCUMENTS]
         after = State(
             name=CodeState.AFTER,
@@ -65,12 +67,12 @@ class TestRequirements:
 
     @property
     def sources(self) -> tuple[str, ...]:
-        """The golden test files as the golden tests leave them."""
+        """The golden test files after the golden tests are applied."""
         left = {change.path: change.after for change in self.changes}
         return tuple(text for path in self.after if (text := left.get(path)) is not None)
 
     def states(self, packages: Iterable[str]) -> tuple[State, ...]:
-        """The base commit first, where it has any of the files."""
+        """Returns the states to collect: the base commit first, if it has any of the files."""
         before = State(name=CodeState.BEFORE, files=self.before)
         after = State(
             name=CodeState.AFTER,
@@ -83,7 +85,7 @@ class TestRequirements:
 
 
 def demand(instance: TaskInstance, read_base: ReadBase) -> TestRequirements | Refused:
-    """What is to be collected for an instance; a refusal where its patches do not apply to its base commit."""
+    """Returns what to collect for an instance; a refusal if its patches do not apply to its base commit."""
     golden = apply_stored(instance.patch, read_base)
     if isinstance(golden, Refused):
         return golden
@@ -113,7 +115,7 @@ def _of(fixed: dict[str, str | None], path: str, read_base: ReadBase) -> bytes |
 
 
 def own_packages(changes: Iterable[Change], source_roots: Iterable[str], read_base: ReadBase) -> tuple[str, ...]:
-    """The importable packages that the changed files of an instance lie in, tests left out."""
+    """Returns the importable packages that contain the changed files of an instance, without tests."""
     found: dict[str, None] = {}
     for root in sorted(source_roots, key=len, reverse=True):
         prefix = f"{root.strip('/')}/" if root.strip("/") else ""
@@ -130,20 +132,20 @@ _NOT_PROJECT = frozenset({"test", "tests", "testing", "doc", "docs", "examples",
 CHECK_VERSION = "b1554bd1a21443bdd6e7952a777fb60e"
 """Part of the key of a stored readiness. Change it when the same inputs can give another readiness.
 
-A hash of the source would check every environment again after a renamed import; a test pins the code instead.
+A hash of the source would repeat every check after a renamed import. A test checks that the code is unchanged instead.
 """
 
 
 def readiness_key(instance: TaskInstance, environment: Environment, sandbox: SandboxKind) -> str:
-    """Content key of a readiness."""
+    """Returns the content key of a readiness."""
     return content_key("readiness", CHECK_VERSION, instance.instance_key, environment.env_id, sandbox.value)
 
 
 def judge(collection: Collection, own: Iterable[str], *, fixtures: bool) -> BuildProblem | None:
-    """What stands in the way; null where the environment is ready.
+    """Returns the problem of the environment; None if it is ready.
 
-    With `fixtures`, plugins whose fixtures are asked for are missed too. A recipe may leave them out knowingly: what
-    the images of the benchmark do not have fails there as well.
+    With `fixtures`, missing fixtures of known plugins are a problem too. Recipes may omit plugins intentionally: tests
+    fail without them in the benchmark's images as well.
     """
     finished = collection.finished
     if finished.timed_out or finished.limit:
@@ -158,11 +160,11 @@ def judge(collection: Collection, own: Iterable[str], *, fixtures: bool) -> Buil
 def wanting(
     collection: Collection, sources: Iterable[str], environment: Environment, declared: Iterable[str]
 ) -> BuildProblem | None:
-    """What tests of the fixed code skip themselves for want of, or import in their bodies, though the project names it;
-    null where there is none.
+    """Returns distributions that the project declares and whose absence affects tests of the fixed code.
 
-    The environment can be used without it. `sources` are the texts of these tests, `declared` the normal names of all
-    that the project asks for.
+    These are distributions without which tests skip, or which tests import in their bodies. The environment can be used
+    without them. `sources` are the texts of these tests; `declared` are the normalised names of all declared
+    requirements. Returns None if no distribution is missing.
     """
     reasons = [text for one in collection.states if one.name == CodeState.AFTER for text in one.skips]
     named, installed = frozenset(declared), frozenset(name_of(line) for line in environment.lock.splitlines())
@@ -175,7 +177,7 @@ def wanting(
 def driven_cases(
     instance: TaskInstance, environment: Environment, states: Sequence[Collected]
 ) -> tuple[DrivenCase, ...]:
-    """The cases that were seen to read the data of an instance, from what was collected in both states."""
+    """Returns the cases that read an instance's data, as observed in the collections of both states."""
     before = next((one.ids for one in states if one.name == CodeState.BEFORE), frozenset())
     after = next((one.readers for one in states if one.name == CodeState.AFTER), ())
     rows = []
@@ -199,17 +201,17 @@ def driven_cases(
 
 
 def _complaints(found: Collected) -> tuple[str, ...]:
-    """The most telling first: a project that cannot be imported explains all the rest."""
+    """Returns the errors, the most informative first: a project that cannot be imported explains all others."""
     return (*found.packages.values(), found.complaint, *found.files.values())
 
 
 def _with_log(text: str, log: str) -> str:
-    """A runner that ends with nothing but an exit code has said why on its way."""
+    """Adds the end of the log if the error is only an exit code, since the log then contains the cause."""
     return f"{tail(log)}\n{text}" if "ended with exit code" in text[:200] or text.startswith("exit code") else text
 
 
 def _missing_fixtures(states: Iterable[Collected]) -> BuildProblem | None:
-    """Fixtures of plugins that are known: any other name may be meant to be missing."""
+    """Returns missing fixtures of known plugins. Other fixtures may be missing on purpose."""
     names = {name for one in states for name in one.fixtures} & KNOWN_FIXTURES.keys()
     if not names:
         return None
@@ -224,7 +226,7 @@ def readiness_row(
     found: Collection,
     trouble: BuildProblem | None,
 ) -> Readiness:
-    """The fact that is kept."""
+    """Returns the row to store."""
     return Readiness(
         readiness_key=readiness_key(instance, environment, sandbox),
         instance_key=instance.instance_key,
@@ -242,5 +244,5 @@ def readiness_row(
 
 
 def trouble_of(row: Readiness) -> BuildProblem | None:
-    """What a kept fact says stands in the way."""
+    """Returns the problem that a stored row records."""
     return BuildProblem(Cause(row.cause), row.names, row.detail) if row.cause else None

@@ -1,4 +1,7 @@
-"""Which test modules may read a file of test data: by what their text names. Pure; who really reads it is watched."""
+"""Selects the test modules that may read a file of test data, by the names in their text. No I/O.
+
+A later run observes which modules read the file.
+"""
 
 from __future__ import annotations
 
@@ -13,24 +16,26 @@ from tasks.adapters.patch.split import TEST_FOLDERS
 from tasks.domain.names import RepoPath
 
 AT_MOST = 12
-"""Modules to collect for one instance. Of 33 pull requests of pylint that change data alone, the one that reads it is
-among the first eight in all."""
+"""Maximum number of modules to collect for one instance.
+
+In 33 pull requests of pylint that change only data, the module that reads the data is always among the first eight.
+"""
 SHORT = 3
-"""Names of fewer letters are words like any other: pylint sorts its data into folders `a` to `z`."""
+"""Minimum length of a name: shorter ones are too common. For example, pylint sorts its data into folders `a` to `z`."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Name:
-    """Something that a module may call a file by."""
+    """A name by which a module may refer to a file."""
 
     text: str
     points: float
-    """Shared by all modules that say it: what many say tells little."""
+    """Divided among all modules that contain the name: a common name is a weak hint."""
     is_said: Callable[[str, str], bool]
 
 
 def drivers(data: Iterable[RepoPath], modules: Mapping[RepoPath, str]) -> tuple[RepoPath, ...]:
-    """The modules (path → text) that name a file of `data` or a folder on the way to it; the most telling first."""
+    """Returns the modules (path → text) that name a file of `data` or one of its folders; the best match first."""
     scores: dict[RepoPath, float] = defaultdict(float)
     for name in {one.text: one for path in sorted(data, reverse=True) for one in _names(path)}.values():
         said_by = [path for path, text in modules.items() if name.is_said(text, name.text)]
@@ -40,7 +45,7 @@ def drivers(data: Iterable[RepoPath], modules: Mapping[RepoPath, str]) -> tuple[
 
 
 def _names(data: RepoPath) -> Iterator[_Name]:
-    """The folders outside of the folder of all tests, the file, and the file without its suffixes."""
+    """Yields the folders below the common test folder, the file name, and the file name without its suffixes."""
     pure = PurePosixPath(data)
     for part in pure.parts[:-1]:
         if part not in TEST_FOLDERS and len(part) >= SHORT:
@@ -55,7 +60,7 @@ def _has(text: str, name: str) -> bool:
 
 
 def _quotes(text: str, folder: str) -> bool:
-    """Whether a string names a folder: a word in a remark or the name of a module would not do."""
+    """Whether a string literal contains the folder: a word in a comment or a module's name does not count."""
     return folder in text and _in_string(folder).search(text) is not None
 
 

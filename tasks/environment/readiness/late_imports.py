@@ -1,4 +1,4 @@
-"""Which modules Python sources import, in the bodies of their tests too, where collecting does not get. Pure."""
+"""Finds the modules that Python sources import, including imports in test bodies, which collection misses. No I/O."""
 
 from __future__ import annotations
 
@@ -10,12 +10,14 @@ from tasks.environment.project_files.requirements import normal
 from tasks.environment.readiness.plugins import distribution_of
 
 IMPORTERS = frozenset({"importorskip", "import_module", "__import__"})
-"""Functions that take a module's name."""
+"""Functions with a module's name as argument."""
 
 
 def imported_modules(text: str) -> tuple[str, ...]:
-    """Dotted names, each once; nothing where the text is no Python of the interpreter that this runs on. What only a
-    type checker imports is left out."""
+    """Returns the dotted names of imported modules, without duplicates and without imports under `TYPE_CHECKING`.
+
+    Returns none if the running interpreter cannot parse the text.
+    """
     try:
         tree = syntax_tree(text)
     except (SyntaxError, ValueError, MemoryError):
@@ -24,10 +26,10 @@ def imported_modules(text: str) -> tuple[str, ...]:
 
 
 def wanted_by_imports(texts: Iterable[str], declared: frozenset[str], installed: frozenset[str]) -> tuple[str, ...]:
-    """Distributions that the texts import, that the project asks for somewhere (`declared`) and that are not there
-    (`installed`); normal names, each once.
+    """Returns the imported distributions that are `declared` but not `installed`, as normalised names without
+    duplicates.
 
-    What the project does not name may be anything: a module that the test makes, or one that is meant to be missing.
+    Modules that the project does not declare are ignored: the test may create them, or they are missing on purpose.
     """
     modules = (name for text in texts for name in imported_modules(text))
     names = dict.fromkeys(normal(distribution_of(name)) for name in modules)
@@ -35,7 +37,7 @@ def wanted_by_imports(texts: Iterable[str], declared: frozenset[str], installed:
 
 
 def _executed(tree: ast.Module) -> Iterator[ast.AST]:
-    """All nodes but those below `if TYPE_CHECKING`."""
+    """Yields all nodes except those below `if TYPE_CHECKING`."""
     left: list[ast.AST] = [tree]
     while left:
         node = left.pop()

@@ -1,4 +1,4 @@
-"""Which distribution brings a module, an option or a fixture, where its name does not say so."""
+"""Maps modules, options and fixtures to distributions with a different name."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ KNOWN_MODULES = {
     "yaml": "PyYAML",
     "zmq": "pyzmq",
 }
-"""Module → distribution. `a.b` stands before `a`."""
+"""Module → distribution. `a.b` takes precedence over `a`."""
 
 KNOWN_FIXTURES = {
     "benchmark": "pytest-benchmark",
@@ -56,7 +56,7 @@ KNOWN_FIXTURES = {
     "requests_mock": "requests-mock",
     "subtests": "pytest-subtests",
 }
-"""Fixture of pytest → distribution of the plugin."""
+"""Pytest fixture → distribution of the plugin."""
 
 KNOWN_OPTIONS = {
     "-n": "pytest-xdist",
@@ -84,15 +84,15 @@ KNOWN_OPTIONS = {
     "--reruns": "pytest-rerunfailures",
     "--timeout": "pytest-timeout",
 }
-"""Option of pytest → distribution of the plugin."""
+"""Pytest option → distribution of the plugin."""
 
 
 KNOWN = frozenset(map(normal, (*KNOWN_MODULES.values(), *KNOWN_FIXTURES.values(), *KNOWN_OPTIONS.values())))
-"""Normal names of all these distributions."""
+"""Normalised names of all these distributions."""
 
 
 def distribution_of(module: str) -> str:
-    """`yaml.nodes` → `PyYAML`; a module that is not known is called as its distribution is."""
+    """Returns `PyYAML` for `yaml.nodes`; an unknown module is assumed to have the name of its distribution."""
     parts = module.split(".")
     names = (".".join(parts[:length]) for length in range(len(parts), 0, -1))
     known = next((KNOWN_MODULES[name] for name in names if name in KNOWN_MODULES), None)
@@ -100,5 +100,5 @@ def distribution_of(module: str) -> str:
 
 
 def plugin_of(name: str) -> str | None:
-    """The distribution that brings an option or a fixture; null where nobody knows."""
+    """Returns the distribution that defines an option or a fixture; None if unknown."""
     return KNOWN_OPTIONS.get(name) or KNOWN_FIXTURES.get(name)

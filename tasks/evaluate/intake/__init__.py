@@ -1,1 +1,1 @@
-"""Candidates from files, controls and the store, checked and filtered."""
+"""Reads, checks and filters candidates from files, controls and the store."""

@@ -1,4 +1,4 @@
-"""Names that people take for another name: a table shows them side by side, and readers believe what they see."""
+"""Detects names that readers of a table could mistake for another name."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ _WORD = re.compile(r"[^\W\d_]+")
 _LIKE_LATIN = {"ARMENIAN", "CHEROKEE", "COPTIC", "CYRILLIC", "GREEK", "LISU"}
 """Scripts with letters that look like Latin ones."""
 _LAST_PLAIN_LATIN = "\u024f"
-"""Above it are phonetic and small capital forms."""
+"""Letters above this one are phonetic and small capital forms."""
 _ASCII_TWINS = str.maketrans("I1|0", "lllo")
 
 
 def disguise_of(name: str, reserved: Collection[str]) -> str:
-    """Why a name may be taken for another, in words; empty where nothing speaks against it.
+    """Returns why a name may be mistaken for another one, or an empty string if it is harmless.
 
-    `reserved` are names that nothing else may look like.
+    `reserved` are names that no other name may resemble.
     """
     if any(unicodedata.category(letter)[0] == "C" or letter in "\u2028\u2029" for letter in name):
         return "it has characters that nobody sees"

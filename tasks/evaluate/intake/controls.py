@@ -1,4 +1,4 @@
-"""Candidates that this project hands in: the controls `golden` and `nop`, and repairs that lack a part of the fix.
+"""Builds the control candidates `golden` and `nop`, and repairs that lack a part of the golden patch.
 
 Both controls run in every sweep: `golden` must always succeed and `nop` never.
 """
@@ -22,17 +22,17 @@ PARTIAL = MethodName("partial")
 
 
 def golden_candidate(instance: TaskInstance, *, created_at: datetime) -> Candidate:
-    """The instance's own test patch, handed in like anybody's."""
+    """Returns the instance's own test patch as a candidate."""
     return control(instance, GOLDEN, instance.test_patch, created_at)
 
 
 def nop_candidate(instance: TaskInstance, *, created_at: datetime) -> Candidate:
-    """An empty patch."""
+    """Returns a candidate with an empty patch."""
     return control(instance, NOP, "", created_at)
 
 
 def control(instance: TaskInstance, method: MethodName, patch: str, created_at: datetime) -> Candidate:
-    """What this project hands in itself."""
+    """Builds a candidate of this project, with provenance `oracle`."""
     return Candidate(
         candidate_id=Candidate.id_of(instance.instance_key, method, None, 0, patch),
         snapshot=instance.snapshot,
@@ -50,7 +50,7 @@ def control(instance: TaskInstance, method: MethodName, patch: str, created_at: 
 
 
 def partial_fixes(instance: TaskInstance, read_base: ReadBase, *, created_at: datetime) -> tuple[Candidate, ...]:
-    """One candidate repair for each partial fix; none where the golden patch is a single change or does not apply."""
+    """Returns one repair per partial fix; none if the golden patch is a single change or does not apply."""
     applied = apply_stored(instance.patch, read_base)
     if isinstance(applied, Refused):
         return ()

@@ -1,6 +1,6 @@
-"""`swt submit check`: what a predictions file holds, and what is wrong with it. Nothing is run or stored.
+"""`swt submit check`: reports the contents of a predictions file and its problems. Runs and stores nothing.
 
-The file is read as `swt evaluate` reads it, so both take the same rows and name the same problems.
+It uses the reader of `swt evaluate`, so both accept the same rows and report the same problems.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from tasks.evaluate.intake.load import read_sources
 
 
 def check_submission(store: Store, models: Models, file: Path, snapshot: str) -> tuple[str, bool]:
-    """A line for each method, each problem and each note; whether there is no problem.
+    """Returns one line per method, problem and note, and whether the file has no problem.
 
-    `NotFound` where there is no such snapshot or file; `UsageError` or `BadInput` as of `take_candidates`.
+    Raises `NotFound` if the snapshot or the file does not exist; `UsageError` or `BadInput` like `take_candidates`.
     """
     instances = store.read(TaskInstance, snapshot=snapshot)
     if not instances:

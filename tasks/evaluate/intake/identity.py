@@ -1,8 +1,9 @@
-"""Whose predictions a file holds: what its method is called, and that nobody takes the place of somebody else.
+"""Determines the method name of a file and prevents a file from replacing the candidates of another one.
 
-A place is a snapshot, an instance, a method, a model and a sample number: of two candidates for one place tables count
-the later (`counted_candidate`). So two files must not hold different patches for one place, neither in one request nor
-over time. A file may come again under its name with other patches: that is a resubmission, and is said.
+A place is a snapshot, an instance, a method, a model and a sample number. Of two candidates for one place, tables count
+the later one (`counted_candidate`). So two files must not contain different patches for one place, neither in one
+request nor over time. A file may be submitted again under its name with other patches: this is a resubmission, and it
+is reported.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from tasks.evaluate.intake.predictions import Predictions
 
 RESERVED = (GOLDEN, NOP)
 HANDED_IN = "self_reported"
-"""Provenance of what a predictions file holds."""
+"""Provenance of candidates from a predictions file."""
 HINT = (
     "`--method NAME`, or `--method FILE=NAME` for one of several files, gives a file's method a name of its own; "
     "for the files of `swt fixes --tests` it is `--tests-method`"
@@ -30,9 +31,9 @@ Place = tuple[InstanceId, str, str | None, int]
 
 
 def method_names(files: Sequence[str], asked: Iterable[str]) -> dict[str, str]:
-    """{predictions file: what its method is called}, from `NAME` (of the only file) or `FILE=NAME`.
+    """Returns {predictions file: method name}, from `NAME` (for the only file) or `FILE=NAME`.
 
-    FILE is a path as it was given, or its last part. `UsageError` where a name is for no file or for several.
+    FILE is a path as given by the user, or its last part. Raises `UsageError` if a name matches no file or several.
     """
     found: dict[str, str] = {}
     for one in asked:
@@ -53,8 +54,7 @@ def _split(files: Sequence[str], asked: str) -> tuple[str, str]:
 
 
 def refuse_disguised(file: str, candidates: Iterable[Candidate]) -> None:
-    """`BadInput` where a predictions file calls its method or model what only a control is called, or what people would
-    take for another name."""
+    """Raises `BadInput` if a method or model in a predictions file has the name of a control or a confusable name."""
     names = {(what, name) for one in candidates for what, name in (("method", one.method), ("model", one.model))}
     for what, name in sorted((what, name) for what, name in names if name):
         if why := "which is a control's name" if name in RESERVED else disguise_of(name, RESERVED):
@@ -62,7 +62,7 @@ def refuse_disguised(file: str, candidates: Iterable[Candidate]) -> None:
 
 
 def merged(read: Mapping[str, Predictions]) -> tuple[Candidate, ...]:
-    """The candidates of all sources. `BadInput` where two sources have different patches for one place."""
+    """Returns the candidates of all sources. Raises `BadInput` if two sources have different patches for one place."""
     places: dict[Place, tuple[str, Candidate]] = {}
     clashes: Counter[tuple[str, str, str]] = Counter()
     found: dict[str, Candidate] = {}
@@ -79,11 +79,10 @@ def merged(read: Mapping[str, Predictions]) -> tuple[Candidate, ...]:
 
 
 def resubmitted(file: str, candidates: Sequence[Candidate], earlier: Sequence[Candidate]) -> tuple[str, ...]:
-    """A line for each method of the file that takes the place of what an earlier file of its name held, or is counted
-    as one with what another file holds for other instances.
+    """Returns one line per method that replaces earlier candidates of this file or shares its name with another file.
 
-    `earlier` are the candidates of its methods in the store. `BadInput` where another file holds the place, and where
-    it adds to a method whose candidates were made here: its row in a table is theirs.
+    `earlier` are the stored candidates of its methods. Raises `BadInput` if another file has the place. Also raises it
+    if the file adds to a method whose candidates were generated here: both would share one table row.
     """
     _refuse_mixed(file, candidates, earlier)
     latest = {place_of(row): row for row in sorted(earlier, key=lambda row: (row.created_at, row.candidate_id))}
@@ -107,7 +106,8 @@ def resubmitted(file: str, candidates: Sequence[Candidate], earlier: Sequence[Ca
 
 
 def _refuse_mixed(file: str, candidates: Iterable[Candidate], earlier: Iterable[Candidate]) -> None:
-    """Where a file adds to what was made here, or says otherwise; to hand in the same again does neither."""
+    """Raises `BadInput` if a file adds to, or contradicts, candidates generated here. Identical candidates are
+    allowed."""
     made_here = [row for row in earlier if row.provenance != HANDED_IN]
     known, rows = {(place_of(row), row.patch) for row in made_here}, {(row.method, row.model) for row in made_here}
     for one in candidates:
@@ -117,7 +117,8 @@ def _refuse_mixed(file: str, candidates: Iterable[Candidate], earlier: Iterable[
 
 
 def _shared(name: str, candidates: Iterable[Candidate], earlier: Iterable[Candidate]) -> Iterator[str]:
-    """A line for each method that this file and others have candidates of, unless all of this one are known."""
+    """Yields one line per method that this file shares with other files, unless all its candidates are already
+    stored."""
     known = {(place_of(row), row.patch) for row in earlier}
     own = {(row.method, row.model): _file_of(row) for row in candidates if (place_of(row), row.patch) not in known}
     others: dict[str, set[str]] = {}
@@ -129,11 +130,12 @@ def _shared(name: str, candidates: Iterable[Candidate], earlier: Iterable[Candid
 
 
 def place_of(candidate: Candidate) -> Place:
-    """Of two candidates for one place tables count the later."""
+    """Returns the key under which tables count only the latest candidate."""
     return candidate.instance_id, candidate.method, candidate.model, candidate.sample
 
 
 def _file_of(candidate: Candidate) -> str:
-    """The file, without its line, that a candidate came from; for others the name of its method."""
+    """Returns the source file of a candidate without the line number; the method name for candidates of other
+    sources."""
     file, _, line = candidate.source.rpartition(":")
     return file if line.isdigit() and file else candidate.source

@@ -1,6 +1,7 @@
-"""Candidates are taken from predictions files, controls and the store, and stored with what becomes of them.
+"""Loads candidates from predictions files, controls and the store, and stores them with their submissions.
 
-Writes `candidate`, `submission`, `suite`, `edited_definition` and `lint_finding`; what is there already is left alone.
+Writes `candidate`, `submission`, `suite`, `edited_definition` and `lint_finding`. Rows that are already stored stay as
+they are.
 """
 
 from __future__ import annotations
@@ -38,25 +39,25 @@ from tasks.evaluate.intake.submissions import ProcessedCandidates, intake_versio
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LoadedCandidates:
-    """What a request's candidates came to, instance by instance."""
+    """The processed candidates of a request, by instance."""
 
     suites: Mapping[InstanceId, tuple[SuiteId, ...]]
     """Suites to run."""
     methods: frozenset[tuple[MethodName, ModelName | None]]
-    """Whose candidates they are, with the model of each."""
+    """Methods of the candidates, with the model of each."""
     candidates: int
     malformed: int
     left: tuple[PartialFailure, ...]
     """Instances whose mirror or base commit is missing."""
     problems: tuple[str, ...]
-    """One line each: rows of predictions files that could not be taken, golden tests that do not apply."""
+    """One line each: rows of predictions files that could not be read, golden tests that do not apply."""
     notes: tuple[str, ...]
-    """One line each: keys of a file that nothing reads, methods whose candidates are replaced."""
+    """One line each: unknown keys of a file, methods whose candidates are replaced."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReadSources:
-    """What sources hold, before anything of it is stored."""
+    """The contents of sources before anything is stored."""
 
     by_source: Mapping[str, Predictions]
     candidates: tuple[Candidate, ...]
@@ -72,10 +73,10 @@ def take_candidates(
     references: bool,
     methods: Iterable[str] = (),
 ) -> LoadedCandidates:
-    """Take candidates from predictions files, controls and the store; store them with what becomes of them.
+    """Reads candidates from predictions files, controls and the store, and stores them with their submissions.
 
-    With `references` the golden suite of every instance is run as well. `methods` are names for the methods of files
-    (`identity.method_names`). `UsageError` or `BadInput` where a file would take the place of another one.
+    With `references`, the golden suite of every instance is run as well. `methods` are names for the methods of files
+    (`identity.method_names`). Raises `UsageError` or `BadInput` if a file would replace the candidates of another one.
     """
     now = datetime.now(UTC)
     store = Store(places.store)
@@ -122,7 +123,7 @@ def read_sources(
     methods: Iterable[str] = (),
     now: datetime | None = None,
 ) -> ReadSources:
-    """Read sources as `take_candidates` does, and store nothing. `UsageError` or `BadInput` as there."""
+    """Reads sources like `take_candidates`, without storing. Raises `UsageError` or `BadInput` in the same cases."""
     read = _read_sources(store, sources, methods, instances, now or datetime.now(UTC))
     lines = (line for source, got in read.items() for line in lines_of(store, source, got.problems, instances))
     notes = (note for got in read.values() for note in got.notes)
@@ -137,14 +138,14 @@ def read_sources(
 def check_sources(
     places: Places, sources: tuple[str, ...], instances: tuple[TaskInstance, ...], methods: Iterable[str] = ()
 ) -> None:
-    """Raise what `take_candidates` would of these sources, so that a flow can fail before expensive work."""
+    """Raises the errors that `take_candidates` would raise, so that a flow can fail before expensive work."""
     read_sources(Store(places.store), sources, instances, methods)
 
 
 def _read_sources(
     store: Store, sources: Iterable[str], methods: Iterable[str], instances: tuple[TaskInstance, ...], now: datetime
 ) -> dict[str, Predictions]:
-    """{source: what it holds}; predictions files under the names that their methods are given."""
+    """Returns {source: its predictions}, with the method names that the user gave for files."""
     files = tuple(dict.fromkeys(filter(_is_file, sources)))
     names = method_names(files, methods)
     read = {source: _read_source(store, source, instances, now, names.get(source)) for source in dict.fromkeys(sources)}
@@ -158,7 +159,7 @@ def _is_file(source: str) -> bool:
 
 
 def _resubmissions(store: Store, read: Mapping[str, Predictions]) -> list[str]:
-    """A line for each method whose file came with other patches before; `BadInput` where another file has its name."""
+    """Returns one line per method that a file resubmits. Raises `BadInput` if another file uses the method name."""
     lines: list[str] = []
     for file in filter(_is_file, read):
         candidates = read[file].candidates
@@ -171,7 +172,7 @@ def _resubmissions(store: Store, read: Mapping[str, Predictions]) -> list[str]:
 def _read_source(
     store: Store, source: str, instances: tuple[TaskInstance, ...], now: datetime, method: str | None
 ) -> Predictions:
-    """Candidates of one source: a control by its name, `stored:METHOD`, anything else a predictions file."""
+    """Reads one source: the name of a control, `stored:METHOD`, or else the path of a predictions file."""
     if source == GOLDEN:
         return Predictions(tuple(golden_candidate(instance, created_at=now) for instance in instances), ())
     if source == NOP:
@@ -182,9 +183,10 @@ def _read_source(
 
 
 def lines_of(store: Store, source: str, problems: Sequence[LineProblem], asked: Iterable[TaskInstance]) -> list[str]:
-    """What is wrong with a file of candidates or repairs, for people.
+    """Formats the problems of a file of candidates or repairs.
 
-    Instances of the snapshot that are not among the ones `asked` for are one line: half a file may be of that kind.
+    Rows of instances that are in the snapshot but not in `asked` are summarised in one line: they may be half of the
+    file.
     """
     strangers = {problem.instance_id for problem in problems if problem.what == NO_SUCH_INSTANCE}
     snapshots = {instance.snapshot for instance in asked} if strangers else set()
@@ -202,7 +204,7 @@ def _line_of(source: str, problem: LineProblem) -> str:
 def _known_intakes(
     store: Store, policy: Policy, instances: Iterable[TaskInstance], by_instance: Mapping[str, Sequence[Candidate]]
 ) -> Iterator[tuple[InstanceId, ProcessedCandidates]]:
-    """What the store says of instances whose candidates were all judged before, by the code of now."""
+    """Yields the stored results of instances whose candidates were all processed by the current code version."""
     asked = {candidate.candidate_id for candidates in by_instance.values() for candidate in candidates}
     judged = {
         row.candidate_id: row
@@ -224,15 +226,17 @@ def _known_intakes(
 
 
 def _suites_read(store: Store, instances: Iterable[TaskInstance]) -> frozenset[SuiteId]:
-    """Suites of these instances whose code was read by the code of now: golden ones nearly always were, and to read
-    one takes 0.1 CPU s."""
+    """Returns the suites of these instances whose code was already read by the current code version.
+
+    Golden suites nearly always were, and reading one takes 0.1 CPU s.
+    """
     keys = {instance.instance_key for instance in instances}
     judged = store.read(Submission, instance_key=keys) if keys else ()
     return frozenset(row.suite_id for row in judged if row.suite_id and row.judged_by == intake_version())
 
 
 def _store_candidates(store: Store, read: Mapping[str, Predictions]) -> None:
-    """Write what came in, unless the store's latest word on its place is the same."""
+    """Stores the candidates, except those that equal the latest stored row of their place."""
     candidates = [candidate for predictions in read.values() for candidate in predictions.candidates]
     snapshots, methods = {row.snapshot for row in candidates}, {row.method for row in candidates}
     known = store.read(Candidate, snapshot=snapshots, method=methods) if candidates else ()
@@ -241,7 +245,8 @@ def _store_candidates(store: Store, read: Mapping[str, Predictions]) -> None:
 
 
 def _told(row: Candidate) -> tuple[Place, str]:
-    """What a later row speaks of as well: rows that could not be taken have no place of their own."""
+    """Returns the key of a row. It contains the problem, because rows that could not be read have no place of their
+    own."""
     return place_of(row), row.problem
 
 
@@ -250,8 +255,10 @@ def _is_known(candidate: Candidate, last: Candidate | None) -> bool:
 
 
 def _store_intake(store: Store, intakes: Sequence[ProcessedCandidates]) -> None:
-    """Write what it was judged to be, one file per table: a later request about the same rows replaces what they say.
-    The submissions come last: they say that the rest is there."""
+    """Stores the processed candidates, one file per table; later rows with the same key replace earlier ones.
+
+    Submissions are written last: a stored submission means that the other rows are complete.
+    """
     store.write([row for intake in intakes for row in intake.suites])
     store.write([row for intake in intakes for row in intake.edited])
     store.write([row for intake in intakes for row in intake.lint])

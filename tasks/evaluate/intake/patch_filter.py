@@ -1,8 +1,8 @@
-"""What of a candidate is executed (metrics.md: candidate policy). Pure: files of the base commit come from a callable.
+"""Decides which part of a candidate is executed (metrics.md: candidate policy). Does no I/O: a callable returns the
+base files.
 
-A candidate's patch is read, stripped by the rules of the policy, and applied to the base files that it touches, in
-memory. What then changes, in normal form, is its suite: equal changes are one suite, whoever proposed them and however
-they wrote them.
+The patch filter parses the patch, removes files by its rules, and applies the rest to the base files in memory. The
+changes in normal form are the suite. Equal changes are one suite, whatever their author and their notation.
 """
 
 from __future__ import annotations
@@ -47,14 +47,14 @@ _SETTINGS = re.compile(r"^DATABASES\s*=", re.MULTILINE)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SubmissionDecision:
-    """A candidate under a policy, and the suite that it became; null where it is not well-formed."""
+    """A submission and its suite; the suite is None if the candidate is not well-formed."""
 
     submission: Submission
     suite: Suite | None
 
 
 def golden_suite(instance: TaskInstance, read_base: ReadBase) -> Suite | Refused:
-    """The instance's own tests: applied whole, never stripped."""
+    """Returns the instance's own tests as a suite: the whole test patch, unfiltered."""
     applied = apply_stored(instance.test_patch, read_base)
     if isinstance(applied, Refused):
         return applied
@@ -62,9 +62,9 @@ def golden_suite(instance: TaskInstance, read_base: ReadBase) -> Suite | Refused
 
 
 def submit(candidate: Candidate, golden: Suite | None, policy: Policy, read_base: ReadBase) -> SubmissionDecision:
-    """Judges whether a candidate is well-formed under `policy`, and what is run of it.
+    """Decides whether a candidate is well-formed under `policy`, and which suite is run.
 
-    A candidate whose whole patch changes the same as `golden` is the golden suite, whatever the policy.
+    A candidate whose whole patch makes the same changes as `golden` gets the golden suite under every policy.
     """
     read = read_inside(candidate.patch)
     if isinstance(read, Refused):
@@ -84,7 +84,7 @@ def submit(candidate: Candidate, golden: Suite | None, policy: Policy, read_base
 
 
 def strip(patch: Patch, policy: Policy, read_base: ReadBase) -> tuple[Patch, tuple[str, ...]]:
-    """What a policy leaves of a patch, and `path: rule` for every file that it takes out."""
+    """Returns the patch without the files that the patch filter removes, and `path: rule` for every removed file."""
     if policy is Policy.AS_SUBMITTED:
         return patch, ()
     pieces = Counter(file.path for file in patch.files)
@@ -97,7 +97,7 @@ def strip(patch: Patch, policy: Policy, read_base: ReadBase) -> tuple[Patch, tup
 
 
 Rule = Callable[[FilePatch, str], bool]
-"""Whether a file is taken out, given its patch and its text at the base commit (empty if there is none)."""
+"""Whether to remove a file, given its patch and its text at the base commit (empty if it does not exist there)."""
 
 
 def _link(file: FilePatch, _base: str) -> bool:
@@ -113,7 +113,7 @@ def _is_conftest(file: FilePatch) -> bool:
 
 
 def _conftest(file: FilePatch, base: str) -> bool:
-    """A `conftest.py` that does more than share fixtures between the candidate's own tests."""
+    """Whether the patch changes a `conftest.py` beyond adding fixtures and helpers."""
     if not _is_conftest(file):
         return False
     if file.status not in (Status.ADDED, Status.MODIFIED):
@@ -125,20 +125,20 @@ def _conftest(file: FilePatch, base: str) -> bool:
 
 
 def _runner_configuration(file: FilePatch, base: str) -> bool:
-    """By name, and Django's settings for its own tests, which are called like a test module."""
+    """By name; also Django's settings for its own tests, whose file is named like a test module."""
     names = {PurePosixPath(path).name.lower() for path in file.paths}
     return bool(names & _RUNNER_FILES) or ("test_sqlite.py" in names and _SETTINGS.search(base) is not None)
 
 
 def _packaging(file: FilePatch, _base: str) -> bool:
-    """By name, or because it lies in the metadata of a distribution or among compiled files."""
+    """By name, or because the file is in the metadata of a distribution or among compiled files."""
     parts = [PurePosixPath(path).parts for path in file.paths]
     named = any(_PACKAGING.fullmatch(path[-1]) for path in parts)
     return named or any(_METADATA.fullmatch(folder) for path in parts for folder in path[:-1])
 
 
 def _takes_a_place(file: FilePatch, _base: str) -> bool:
-    """A new module that would be imported instead of a runner's, or of one of the standard library."""
+    """Whether a new module would be imported instead of a module of a test runner or of the standard library."""
     if file.status is not Status.ADDED or kind_of(file.path) is Kind.MODULE:
         return False
     *folders, name = PurePosixPath(file.path).parts
@@ -152,7 +152,7 @@ def _not_a_test_file(file: FilePatch, _base: str) -> bool:
 
 
 def _library_for_tests(path: str) -> bool:
-    """Code that is shipped to test with, and no test itself: django/test/client.py, sympy/testing/runtests.py."""
+    """Whether the file is library code for testing but no test: django/test/client.py, sympy/testing/runtests.py."""
     folders = PurePosixPath(path).parts[:-1]
     return kind_of(path) in (Kind.HELPER, Kind.DATA) and "tests" not in folders and folders[0] not in _TOP_FOLDERS
 
@@ -168,11 +168,11 @@ RULES: tuple[tuple[str, Rule], ...] = (
     (TAKES_A_PLACE, _takes_a_place),
     (NOT_A_TEST_FILE, _not_a_test_file),
 )
-"""What `tests-only` takes out, first match first."""
+"""The rules of `tests-only`; the first rule that matches a file removes it."""
 
 
 def rule_against(file: FilePatch, read_base: ReadBase, rules: Iterable[tuple[str, Rule]] = RULES) -> str:
-    """The name of the first rule that takes a file out; empty where none does."""
+    """Returns the name of the first rule that removes a file; empty if none does."""
     base = to_text(read_base(file.paths[0]) or b"")
     return next((name for name, rule in rules if rule(file, base)), "")
 
@@ -197,7 +197,7 @@ def _suite(instance_key: str, instance_id: str, applied: Applied, kind: SuiteKin
 def _as_golden(
     candidate: Candidate, golden: Suite, policy: Policy, read: Patch, read_base: ReadBase
 ) -> SubmissionDecision | None:
-    """The golden suite, if the candidate changes just what it changes."""
+    """Returns the golden suite if the candidate makes exactly the same changes."""
     applied = apply_to_files(read, read_base, stored=any(mark in golden.patch for mark in (BINARY_PATCH, LINK_MODE)))
     if isinstance(applied, Refused) or applied.patch != golden.patch:
         return None

@@ -1,20 +1,20 @@
-"""Predictions files → `Candidate` rows: the one reader of `swt evaluate` and `swt submit check`.
+"""Reads predictions files into `Candidate` rows, for `swt evaluate` and `swt submit check`.
 
-Nothing is judged here: an empty patch is a candidate like any other.
+The reader does not judge: an empty patch is a candidate too.
 
-| key | what |
+| key | meaning |
 | --- | --- |
-| `instance_id` | the instance; or the key that the row stands under |
-| `model_name_or_path`, `method` | what the method is called |
+| `instance_id` | the instance; by default the key of the row |
+| `model_name_or_path`, `method` | name of the method |
 | `model_patch`, `prediction`, `patch` | the patch; null and empty are the same |
-| `model` | the model behind the method, as `data/models.toml` calls it: contamination and cost go by it |
+| `model` | the model of the method, as named in `data/models.toml`; contamination and cost use it |
 | `sample` | 0-based number among the samples of one method and model for one instance |
-| `date` | when the method made it: ISO 8601, or seconds since 1970 |
-| `cost_usd`, `seconds`, `tokens_in`, `tokens_out`, `calls` | numbers from 0 on; a wrong one is a problem and not read |
-| `trajectory` | a file beside the predictions; a wrong one is a problem and not read |
+| `date` | when the method made the patch: ISO 8601, or seconds since 1970 |
+| `cost_usd`, `seconds`, `tokens_in`, `tokens_out`, `calls` | numbers from 0 on; invalid: a problem, ignored |
+| `trajectory` | a file in the folder of the predictions; invalid: a problem, ignored |
 
-Rows of OpenHands' `output.jsonl` have the patch in `test_result.git_patch`; their method is `openhands`. Keys that
-nothing reads are one note for the file.
+Rows of OpenHands' `output.jsonl` have the patch in `test_result.git_patch`; their method is `openhands`. All unknown
+keys together are one note for the file.
 """
 
 from __future__ import annotations
@@ -36,9 +36,9 @@ PATCH_NAMES = ("model_patch", "prediction", "patch")
 METHOD_NAMES = ("model_name_or_path", "method")
 NUMBERS = ("cost_usd", "seconds", "tokens_in", "tokens_out", "calls")
 TRAJECTORY = "trajectory"
-"""Path of a file beside the predictions."""
+"""Path of a file in the folder of the predictions."""
 OPENHANDS, OPENHANDS_PATCH = "openhands", ("test_result", "git_patch")
-"""What the method of an OpenHands output file is called where no row names it, and where its patch is."""
+"""The default method name of an OpenHands output file, and the path of its patch in a row."""
 READ = frozenset(
     {"instance_id", "model", "sample", "date", TRAJECTORY, OPENHANDS_PATCH[0], *METHOD_NAMES, *PATCH_NAMES, *NUMBERS}
 )
@@ -49,37 +49,39 @@ EMPTY = "the file holds no row"
 
 @dataclass(frozen=True, slots=True)
 class Predictions:
-    """What a file gave: the candidates in its order, and a problem for every line that deserves one."""
+    """The contents of a file: candidates in file order, and the problems by line."""
 
     candidates: tuple[Candidate, ...]
     problems: tuple[LineProblem, ...]
     notes: tuple[str, ...] = ()
-    """About the whole file: what nothing reads. No problem."""
+    """Notes about the whole file: unknown keys. These are no problems."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Prediction:
-    """One row as it was read, before it is held against the snapshot."""
+    """One parsed row, before it is compared with the snapshot."""
 
     line: int
     instance_id: InstanceId
     method: str
     model: ModelName | None
     sample: int | None
-    """As the row says it; null where it does not."""
+    """The number in the row; None if the row has none."""
     made_at: datetime | None
     patch: str
 
 
 @dataclass(slots=True)
 class _Seen:
-    """The sample numbers that are taken, with their lines, per instance, method and model."""
+    """The used sample numbers with their lines, by instance, method and model."""
 
     lines: defaultdict[tuple[str, str, str | None], dict[int, int]] = field(default_factory=lambda: defaultdict(dict))
 
     def add(self, prediction: _Prediction, *, several: bool) -> tuple[int, int | None]:
-        """Its sample number, and the line that has its place already: null where the place was free, or `several` are
-        meant."""
+        """Returns the sample number, and the line that already uses the wanted number.
+
+        The line is None if the number was free, or if `several` predictions per instance are allowed.
+        """
         taken = self.lines[prediction.instance_id, prediction.method, prediction.model]
         wanted = prediction.sample or 0
         holder = taken.get(wanted)
@@ -95,10 +97,9 @@ def read_predictions(
     created_at: datetime,
     method: str | None = None,
 ) -> Predictions:
-    """All predictions of a JSON lines, JSON or Parquet file for the instances of one snapshot.
+    """Reads all predictions of a JSON lines, JSON or Parquet file for the instances of one snapshot.
 
-    `method` is what the method is called, whatever the rows call it. Raises `BadInput` only where the file cannot be
-    read.
+    `method` overrides the method name of the rows. Raises `BadInput` only if the file cannot be read.
     """
     return predictions_of(
         read_rows(path), instances, source=path.name, created_at=created_at, method=method, folder=path.parent
@@ -116,10 +117,10 @@ def predictions_of(
     folder: Path | None = None,
     also_read: Iterable[str] = (),
 ) -> Predictions:
-    """A second prediction for one instance and method is kept with the next sample number and, unless `several` may be
-    meant, a problem. So is a file without a row.
+    """Reads predictions from rows. A file without rows is a problem.
 
-    Trajectories are looked for in `folder`, where there is one. `also_read` are keys that the caller reads itself.
+    A second prediction for one instance and method gets the next sample number. It is a problem unless `several` is
+    true. `folder` is where trajectories are expected, if given. `also_read` are keys that the caller reads itself.
     """
     known = {instance.instance_id: instance for instance in instances}
     seen = _Seen()
@@ -163,7 +164,7 @@ def _read(row: RawRow, method: str | None) -> _Prediction:
 
 
 def _misread(values: Mapping[str, object], folder: Path | None) -> Iterator[str]:
-    """A sentence for each fact beside the patch that is not read, since it is not what its key says."""
+    """Yields one message per optional value that is ignored because it is invalid for its key."""
     for name in NUMBERS:
         value = values.get(name)
         if not (value is None or value == "" or _is_amount(value)):
@@ -181,12 +182,12 @@ def _is_beside(folder: Path, place: object) -> bool:
     try:
         found = (folder / str(place)).resolve()
         return isinstance(place, str) and found.is_file() and found.is_relative_to(folder.resolve())
-    except (OSError, ValueError):  # a name that no file system takes
+    except (OSError, ValueError):  # not a valid file name on this file system
         return False
 
 
 def _instance_id(row: RawRow) -> InstanceId:
-    """Named in the row, or by the key that the row stands under; both must agree."""
+    """Returns the id in the row, or the key of the row. Raises `WrongValue` if they differ."""
     name = _name_in(row.values, ("instance_id",)) or row.key
     if not name:
         raise WrongValue("instance_id is missing")
@@ -203,14 +204,14 @@ def _method(values: Mapping[str, object], method: str | None) -> str:
 
 
 def _of_openhands(values: Mapping[str, object]) -> Mapping[str, object] | None:
-    """The object of an OpenHands output row that holds its patch; None in a row of another kind."""
+    """Returns the object of an OpenHands output row that contains the patch; None for other rows."""
     outer, inner = OPENHANDS_PATCH
     found = values.get(outer)
     return found if isinstance(found, dict) and inner in found else None
 
 
 def _patch(values: Mapping[str, object]) -> str:
-    """A null patch is an empty one; no patch at all is a mistake in the file."""
+    """Returns the patch; null counts as empty. Raises `WrongValue` if no key for a patch exists."""
     if any(name in values for name in PATCH_NAMES):
         return _text(values, PATCH_NAMES)
     if (found := _of_openhands(values)) is not None:
@@ -224,7 +225,7 @@ def _sample(values: Mapping[str, object]) -> int | None:
         return None
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= HIGHEST_SAMPLE or value % 1:
         raise WrongValue(f"sample is {value!r}, and not a whole number from 0 to {HIGHEST_SAMPLE:,}")
-    return int(value)  # data frames with a null among the numbers write 1.0
+    return int(value)  # pandas writes 1.0 if a column of integers has a null
 
 
 def _date(values: Mapping[str, object]) -> datetime | None:
@@ -235,8 +236,7 @@ def _date(values: Mapping[str, object]) -> datetime | None:
 
 
 def _text(values: Mapping[str, object], names: tuple[str, ...]) -> str:
-    """The first of the named values that is text and not empty; an empty string where none is, or the NaN of a data
-    frame."""
+    """Returns the first named value that is non-empty text. Returns an empty string if none is; NaN counts as empty."""
     for name in names:
         value = values.get(name)
         try:
@@ -249,7 +249,8 @@ def _text(values: Mapping[str, object], names: tuple[str, ...]) -> str:
 
 
 def _name_in(values: Mapping[str, object], names: tuple[str, ...]) -> str:
-    """The same for names, which are shown and compared: bytes that are not UTF-8 are refused."""
+    """Returns the first non-empty name. Raises `WrongValue` if it is not UTF-8, since names are displayed and
+    compared."""
     text = _text(values, names)
     if not text.isascii() and text.encode("utf-8", "replace").decode() != text:
         raise WrongValue(f"{names[0]} is {text!r}, which is not UTF-8")
@@ -263,7 +264,7 @@ def _instance(name: InstanceId, known: Mapping[InstanceId, TaskInstance]) -> Tas
 
 
 def _name(row: RawRow) -> InstanceId | None:
-    """The instance that a row speaks of, as far as one can tell."""
+    """Returns the instance id of a row, if it can be read."""
     name = row.values.get("instance_id", row.key)
     return InstanceId(name) if isinstance(name, str) else None
 

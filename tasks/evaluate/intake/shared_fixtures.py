@@ -1,8 +1,8 @@
-"""Which changes to a `conftest.py` do nothing but share fixtures and helpers between the tests of a candidate.
+"""Decides whether a change to a `conftest.py` only adds fixtures and helpers for the candidate's tests.
 
-pytest takes more from that file than fixtures: hooks that rewrite outcomes, plugins, what is collected. All of it goes
-by the names that the file binds, so they are read from the syntax tree; a statement of any other form than those below
-is refused, whatever it does. Fixtures for every case are taken: the tests themselves may have them as well.
+pytest also reads hooks, plugins and collection rules from that file, all by the names that it binds. So this module
+reads the names from the syntax tree and refuses statements of any other form than those below. Autouse fixtures are
+allowed, because the tests themselves can define them as well.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ _FIXTURE = ("pytest.fixture", "fixture")
 
 
 def only_shares_fixtures(base: str, changed: str) -> bool:
-    """Whether `changed` is `base` (empty where there was none) with fixtures, helpers, constants and imports added.
+    """Whether `changed` is `base` (empty for a new file) with fixtures, helpers, constants and imports added.
 
-    Every top-level statement of `base` has to be there still. Added may be a docstring; an import that names what it
-    takes; a constant; a function or a class without decorators; and a function whose one decorator is
-    `pytest.fixture` with constant arguments. None may bind a name that pytest gives a meaning.
+    Every top-level statement of `base` must still exist. Allowed additions are docstrings, imports of named objects,
+    constants, and functions or classes without decorators. A function may have one decorator, `pytest.fixture` with
+    constant arguments. No addition may bind a name that has a meaning for pytest.
     """
     old, new = PythonSource(base), PythonSource(changed)
     before, after = (Counter(map(ast.dump, source.tree.body)) for source in (old, new))
@@ -51,7 +51,7 @@ def _harmless(statement: ast.stmt) -> bool:
 
 
 def _bound(statement: ast.stmt) -> Iterator[str]:
-    """The module-level names that a statement binds; those of a star are all of them, pytest's among them."""
+    """Yields the module-level names that a statement binds; a star import counts as binding a pytest name."""
     for node in ast.walk(statement):
         match node:
             case ast.Import(names=names) | ast.ImportFrom(names=names):
@@ -68,7 +68,7 @@ def _bound(statement: ast.stmt) -> Iterator[str]:
 
 
 def _is_fixture(decorator: ast.expr) -> bool:
-    """`pytest.fixture` or `fixture`, called or not."""
+    """Whether the decorator is `pytest.fixture` or `fixture`, called or not."""
     match decorator:
         case ast.Call(func=function, args=[], keywords=keywords):
             return ast.unparse(function) in _FIXTURE and all(_is_literal(keyword.value) for keyword in keywords)

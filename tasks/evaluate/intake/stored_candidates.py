@@ -1,4 +1,4 @@
-"""Candidates that are in the store already, as a source of an evaluation: `stored:METHOD` or `stored:METHOD@MODEL`."""
+"""Uses stored candidates as a source of an evaluation: `stored:METHOD` or `stored:METHOD@MODEL`."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ PREFIX = "stored:"
 
 
 def source_of(method: str, model: str) -> str:
-    """The name of the source; `stored_candidates` reads it."""
+    """Returns the name of the source; `stored_candidates` parses it."""
     return f"{PREFIX}{method}@{model}"
 
 
@@ -23,7 +23,7 @@ def is_stored(source: str) -> bool:
 
 
 def stored_candidates(store: Store, source: str, instances: Iterable[TaskInstance]) -> Predictions:
-    """The candidates of a method (with one model, or with all) for these instances: of each sample the latest."""
+    """Returns the latest stored candidate per sample for these instances, of a method with one model or with all."""
     method, _, model = source.removeprefix(PREFIX).partition("@")
     if not method:
         raise BadInput(f"{source!r} names no method", hint="stored:METHOD or stored:METHOD@MODEL")

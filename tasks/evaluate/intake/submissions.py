@@ -1,4 +1,4 @@
-"""Candidates come in: each becomes a submission and a suite, with the definitions it edits and the lint of its code."""
+"""Turns candidates into submissions and suites, with the definitions that each suite edits and its lint findings."""
 
 from __future__ import annotations
 
@@ -21,19 +21,21 @@ from tasks.integrity.lint.rules import lint_rows
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProcessedCandidates:
-    """What the candidates of one instance came to."""
+    """The processed candidates of one instance."""
 
     submissions: tuple[Submission, ...]
     suites: tuple[Suite, ...]
     """Distinct; the golden suite first, if the instance's test patch applies."""
     edited: tuple[EditedDefinition, ...] = ()
     lint: tuple[LintFinding, ...] = ()
-    """What the lint finds in the suites, the golden one included. Empty, as `edited`, where the store has it."""
+    """Lint findings in the suites, the golden one included. Empty, like `edited`, for suites that are already
+    stored."""
     golden_refused: str = ""
     """Why the golden test patch does not apply to the base commit; empty if it does."""
 
     def suites_to_run(self, *, references: bool) -> tuple[SuiteId, ...]:
-        """The suites of the candidates; with `references` the golden suite as well, which change coverage needs."""
+        """Returns the suites of the candidates; with `references` also the golden suite, which change coverage
+        needs."""
         asked = {submission.suite_id for submission in self.submissions}
         return tuple(
             suite.suite_id
@@ -44,7 +46,8 @@ class ProcessedCandidates:
 
 @cache
 def intake_version() -> str:
-    """Of the code that judges candidates and edits fixes: what another version made of them is made again."""
+    """Returns the version of the code that judges candidates and edits fixes. Rows of another version are
+    recomputed."""
     return version_of("tasks.evaluate", "tasks.adapters.patch", "tasks.domain")
 
 
@@ -55,7 +58,7 @@ def take_in(
     read_base: ReadBase,
     read: Collection[SuiteId] = (),
 ) -> ProcessedCandidates:
-    """Judge the candidates of `instance` under `policy`; runs nothing. The code of suites in `read` was read before."""
+    """Judges the candidates of `instance` under `policy`. Runs nothing. Skips reading the code of suites in `read`."""
     golden = golden_suite(instance, read_base)
     reference = None if isinstance(golden, Refused) else golden
     rulings = [submit(candidate, reference, policy, read_base) for candidate in candidates]

@@ -1,1 +1,1 @@
-"""Proposed fixes: read, filtered, run and reported."""
+"""Reads, filters, runs and reports proposed fixes."""

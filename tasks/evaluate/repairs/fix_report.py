@@ -1,4 +1,4 @@
-"""What became of fixes: resolved or not, kept by tests or not. Asks only; `sql/` says what it means."""
+"""Reports which fixes are resolved and which the tests keep. Only reads the store; the queries are in `sql/`."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ FILTER = (
     *("method", "model", "repair", "repair_model", "scope", "fixes", "resolved", "base_precision", "kept"),
     *("kept_resolved", "precision", "recall", "lift", "robust_precision", "robust_recall", "strength"),
 )
-"""The columns that a request shows of these views."""
+"""The columns of these views that a request displays."""
 ORDER = [(name, "ascending") for name in ("instance_id", "model_name_or_path", "model", "sample", "model_patch")]
 
 
 def suites_to_guard(places: Places, sql: Path, snapshot: str) -> frozenset[SuiteId]:
-    """The suites that keep a fix and have a robustness check without a run."""
+    """Returns the suites that keep a fix and have a robustness check without a run."""
     asked = selection("fix_suite_to_guard", {"snapshot": [snapshot]})
     (found,) = answers(places.store, sql, ("fix_suite_to_guard",), (asked,))
     return frozenset(SuiteId(row["suite_id"]) for row in found.to_pylist())
@@ -36,22 +36,22 @@ def suites_to_guard(places: Places, sql: Path, snapshot: str) -> frozenset[Suite
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FixesJudged:
-    """What the store says of the fixes of a request."""
+    """The stored results for the fixes of a request."""
 
     rates: pa.Table
     """Rows of `repair_rate`."""
     agreement: pa.Table
-    """Rows of `repair_agreement`, where others judged them too."""
+    """Rows of `repair_agreement`, for fixes with a published verdict."""
     filter: pa.Table
-    """Rows of `repair_filter`, where tests were run on them."""
+    """Rows of `repair_filter`, for fixes on which tests were run."""
     kept: pa.Table
-    """A row for each fix that some test keeps, with the keys of a repairs file."""
+    """One row per fix that some test keeps, with the keys of a repairs file."""
     statuses: str
-    """How many of the different fixes have each status."""
+    """Number of distinct fixes by status."""
 
 
 def fixes_judged(places: Places, sql: Path, snapshot: str, taken: FixesTaken) -> FixesJudged:
-    """Of the methods that these fixes are of."""
+    """Returns the results for the methods of these fixes."""
     here: dict[str, list[str]] = {"snapshot": [snapshot]}
     methods = sorted({repair.method for repair in taken.repairs})
     ids = sorted({repair.repair_id for repair in taken.repairs})

@@ -1,4 +1,4 @@
-"""Fixes that others proposed: taken from repairs files, and the runs of tests on them.
+"""Reads proposed fixes from repairs files and runs tests on them.
 
 Reads `task_instance`, `environment`, `suite`; writes `repair`, `proposed_fix`, `hack_finding`, `hack_label`, `fix_run`
 and the tables of a run.
@@ -34,20 +34,20 @@ from tasks.integrity.hacking.signs import VERSION, hack_rows, known_of
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FixesTaken:
-    """What repairs files came to."""
+    """The fixes of a request's repairs files."""
 
     fixes: Mapping[InstanceId, tuple[FixId, ...]]
-    """Fixes that can be run, each once, by instance."""
+    """Fixes that can be run, without duplicates, by instance."""
     repairs: tuple[Repair, ...]
-    """All that was handed in."""
+    """All submitted repairs."""
     left: tuple[PartialFailure, ...]
     """Instances whose mirror or base commit is missing."""
     problems: tuple[str, ...]
-    """One line each: rows that could not be read, fixes that cannot be run, and those that touch tests."""
+    """One line each: rows that could not be read, fixes that cannot be run, and fixes that touch tests."""
 
     @property
     def facts(self) -> str:
-        """One line on it."""
+        """A summary in one line."""
         different = sum(map(len, self.fixes.values()))
         touching = sum(repair.touches_tests for repair in self.repairs)
         return f"{len(self.repairs)} fixes handed in, {different} different ones to run, {touching} touch tests"
@@ -61,11 +61,11 @@ def take_fixes(
     *,
     made: Iterable[RepairRow] = (),
 ) -> FixesTaken:
-    """Read repairs files, or make `partial` fixes, and store them, with those that were `made` here. A method may
-    propose several fixes for one instance.
+    """Reads repairs files or builds `partial` fixes, and stores them together with the repairs in `made`.
 
-    `methods` are names for the methods of files (`identity.method_names`). `NotFound`, `BadInput` or `UsageError` where
-    a file is missing or none, or would take the place of another.
+    A method may propose several fixes for one instance. `methods` are names for the methods of files
+    (`identity.method_names`). Raises `NotFound`, `BadInput` or `UsageError` if a file does not exist, is invalid, or
+    would replace the fixes of another file.
     """
     now, mirrors, store = datetime.now(UTC), Mirrors(places.mirrors), Store(places.store)
     by_id = {instance.instance_id: instance for instance in instances}
@@ -101,7 +101,7 @@ def take_fixes(
 def _hacks(
     store: Store, instance: TaskInstance, repairs: Iterable[Repair], read_base: ReadBase
 ) -> Iterable[HackFinding]:
-    """Signs of test hacking in repairs that the detectors of today have not looked at."""
+    """Returns signs of test hacking in repairs that the current version of the detectors has not examined."""
     new = {repair.repair_id: repair for repair in repairs if repair.provenance != "oracle"}
     seen = {row.repair_id for row in store.read(HackFinding, repair_id=set(new), version=VERSION)} if new else set()
     if not new.keys() - seen:
@@ -112,7 +112,7 @@ def _hacks(
 
 
 def _store(store: Store, handed_in: Iterable[HandedIn]) -> None:
-    """Write what is new; a repair comes after its fix, so that none points at nothing."""
+    """Stores new rows. A repair is written after its fix, so that no stored repair refers to a missing fix."""
     fixes = {one.fix.fix_id: one.fix for one in handed_in}
     known = {row.fix_id for row in store.read(ProposedFix, fix_id=set(fixes))} if fixes else set()
     store.write([fix for name, fix in fixes.items() if name not in known])
@@ -126,7 +126,7 @@ def _store(store: Store, handed_in: Iterable[HandedIn]) -> None:
 
 
 def _told(repair: Repair) -> tuple[str, str]:
-    """What a later row speaks of as well."""
+    """Returns the key under which a later row replaces an earlier one."""
     return repair.snapshot, repair.repair_id
 
 
@@ -149,7 +149,7 @@ def _read(
     instances: Mapping[InstanceId, TaskInstance],
     now: datetime,
 ) -> tuple[dict[InstanceId, list[RepairRow]], list[str]]:
-    """The rows of all repairs files by instance, and a line for each that could not be read."""
+    """Returns the rows of all repairs files by instance, and one line per row that could not be read."""
     files = tuple(dict.fromkeys(source for source in sources if source != PARTIAL))
     names = method_names(files, methods)
     rows: dict[InstanceId, list[RepairRow]] = {name: [] for name in instances}
@@ -165,7 +165,7 @@ def _read(
 
 
 def _refuse_clashes(holders: dict[Place, tuple[str, str]], file: str, read: Repairs) -> None:
-    """`BadInput` where two files have different fixes for one place."""
+    """Raises `BadInput` if two files have different fixes for one place."""
     for one in read.rows:
         holder, patch = holders.setdefault(place_of(one.row), (file, one.row.patch))
         if holder != file and patch != one.row.patch:
@@ -175,14 +175,14 @@ def _refuse_clashes(holders: dict[Place, tuple[str, str]], file: str, read: Repa
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FixRuns(InEnvironment):
-    """Suites of one instance, to be run on fixes that others proposed for it."""
+    """Suites of one instance to run on fixes proposed for it."""
 
     suite_ids: tuple[SuiteId, ...]
     fix_ids: tuple[FixId, ...]
 
 
 def run_on_fixes(places: Places, settings: RunSettings, unit: FixRuns) -> Ran:
-    """Every run of these suites on these fixes of one instance that the store does not have."""
+    """Runs these suites on these fixes of one instance, except for stored runs."""
     store = Store(places.store)
     bench = bench_of(places, settings, unit.snapshot, unit.instance_id, unit.env_id)
     fixes, suites = store.read(ProposedFix, fix_id=unit.fix_ids), store.read(Suite, suite_id=unit.suite_ids)

@@ -1,8 +1,8 @@
 """Edits of project files that the public environments of SWE-bench make before an agent starts.
 
-An agent that works in such an environment hands them in with its own changes: `git diff` shows both. The public harness
-then applies the patch where the edits have been made already, so it does not apply, and the fix is published as not
-resolved even where it is right. Source: the `pre_install` commands of the public environments, such as
+An agent that works in such an environment submits these edits with its own changes, because `git diff` includes both.
+The public harness then applies the patch to files that already have the edits, which fails. So it publishes the fix as
+not resolved even if the fix is right. Source: the `pre_install` commands of the public environments, such as
 `sed -i 's/OLD/NEW/' FILE`.
 """
 
@@ -12,7 +12,7 @@ from tasks.adapters.patch.model import FilePatch
 from tasks.domain.names import InstanceId, RepoName, parse_instance_id
 
 Replacement = tuple[str, str]
-"""Text of a line, and what stands in its place; the first occurrence in each line is replaced."""
+"""Text in a line and its replacement; the first occurrence in each line is replaced."""
 
 _HTMLHELP, _SERIALIZING = "sphinxcontrib-htmlhelp", "sphinxcontrib-serializinghtml"
 EDITS: dict[tuple[RepoName, str], tuple[Replacement, ...]] = {
@@ -33,11 +33,11 @@ EDITS: dict[tuple[RepoName, str], tuple[Replacement, ...]] = {
         (f"{_SERIALIZING}>=1.1.5", f"{_SERIALIZING}>=1.1.5,<=1.1.9"),
     ),
 }
-"""(repository, file) → what is replaced in its lines, over all versions of the repository."""
+"""(repository, file) → replacements in its lines, over all versions of the repository."""
 
 
 def holds_public_edit(file: FilePatch, instance_id: InstanceId) -> bool:
-    """Whether a line that the patch changes becomes what the public environment of the instance makes of it."""
+    """Whether the patch changes a line in the same way as the public environment of the instance."""
     try:
         repo, _ = parse_instance_id(instance_id)
     except ValueError:

@@ -1,4 +1,4 @@
-"""What tests are worth on fixes of others: which candidates are held against them, and what comes of it. Asks only."""
+"""Selects the candidates to run on wrong fixes, and reads their rejection rates. Only reads the store."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ from tasks.evaluate.repairs.fix_runs import FixesTaken
 
 
 def judged_suites(places: Places, sql: Path, snapshot: str) -> dict[InstanceId, tuple[SuiteId, ...]]:
-    """The golden suite of each instance, and those of the candidates that the grader `paper` calls solved."""
+    """Returns the golden suite of each instance and the suites of candidates that the grader `paper` counts as
+    solved."""
     asked = selection("judged_suite", {"snapshot": [snapshot]})
     (found,) = answers(places.store, sql, ("judged_suite",), (asked,))
     return {
@@ -29,16 +30,16 @@ def judged_suites(places: Places, sql: Path, snapshot: str) -> dict[InstanceId, 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Strength:
-    """What the store says of a snapshot's methods on fixes of others."""
+    """The rejection rates of a snapshot's methods on proposed fixes."""
 
     table: pa.Table
     """The rows of `strength`."""
     statuses: str
-    """How many of the fixes that were proposed are resolved, and how many not."""
+    """Number of proposed fixes by status."""
 
 
 def strength_of(places: Places, sql: Path, snapshot: str, taken: FixesTaken) -> Strength:
-    """The strength of the snapshot's methods, and what became of these fixes."""
+    """Returns the rejection rates of the snapshot's methods and the statuses of these fixes."""
     table, statuses = answers(
         places.store,
         sql,
@@ -49,11 +50,11 @@ def strength_of(places: Places, sql: Path, snapshot: str, taken: FixesTaken) -> 
 
 
 def fixes_question(taken: FixesTaken) -> str:
-    """The status of each of these fixes."""
+    """Returns the SQL query for the status of each of these fixes."""
     return selection("fix_status", {"fix_id": sorted({repair.fix_id for repair in taken.repairs})})
 
 
 def said(statuses: pa.Table) -> str:
-    """How many rows of `fixes_question` have each status, in words."""
+    """Returns the number of rows per status as text."""
     counts = Counter(statuses["status"].to_pylist())
     return ", ".join(f"{n} {status}" for status, n in sorted(counts.items())) or "none"

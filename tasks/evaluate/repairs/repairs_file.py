@@ -1,13 +1,13 @@
-"""Repairs files → rows. They look like predictions files, with patches of the code, and may tell more:
+"""Reads repairs files. They have the format of predictions files, with patches of the code, and these optional keys:
 
-| key | what |
+| key | meaning |
 | --- | --- |
-| `resolved` | whether others found the fix to be right |
-| `tests` | whose tests it was made with: `golden`, `METHOD`, `METHOD@MODEL` |
-| `iteration` | 1-based iteration of the method that it comes from |
-| `cost_usd` | dollars that the method paid for this instance |
-| `tests_usd` | the part of them that was paid for generating tests |
-| `labels` | signs of test hacking that people saw, by who looked: `{"ada": ["hardcoded"], "ben": []}` |
+| `resolved` | the published verdict on the fix |
+| `tests` | origin of the tests that the method used: `golden`, `METHOD`, `METHOD@MODEL` |
+| `iteration` | 1-based iteration of the method that made the fix |
+| `cost_usd` | US dollars that the method spent on this instance |
+| `tests_usd` | the part of them spent on generating tests |
+| `labels` | signs of test hacking that reviewers found, by reviewer: `{"ada": ["hardcoded"], "ben": []}` |
 """
 
 from __future__ import annotations
@@ -28,18 +28,18 @@ from tasks.evaluate.intake.identity import HINT
 from tasks.evaluate.intake.predictions import EMPTY, predictions_of
 
 ALSO_READ = ("resolved", "tests", "iteration", "tests_usd", "labels")
-"""Keys beside those of a prediction."""
+"""Keys beyond those of a prediction."""
 VOICES = ("detectors", "reviewers")
-"""What `hack_agreement` calls the detectors, and the majority of those who looked."""
+"""The names in `hack_agreement` for the detectors and for the majority of the reviewers."""
 
 
 Labels = tuple[tuple[str, tuple[HackSign, ...]], ...]
-"""Reviewers and the signs of test hacking that they saw, both sorted."""
+"""Reviewers and the signs of test hacking that they found, both sorted."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Told:
-    """What a repairs file says of a fix beside the patch."""
+    """Facts about a fix in a repairs file, beyond the patch."""
 
     published: bool | None = None
     tests: str = ""
@@ -50,29 +50,31 @@ class Told:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RepairRow:
-    """A fix as it was handed in."""
+    """A submitted fix."""
 
     row: Candidate
-    """Whose it is, and its patch, in the form of a prediction."""
+    """Method, model and patch, in the form of a prediction."""
     told: Told = Told()
     labels: Labels = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Repairs:
-    """What a repairs file gave, and a problem for every line that could not be taken."""
+    """The contents of a repairs file, and a problem for every line that could not be read."""
 
     rows: tuple[RepairRow, ...]
     problems: tuple[LineProblem, ...]
     notes: tuple[str, ...]
-    """About the whole file: what nothing reads."""
+    """Notes about the whole file: unknown keys."""
 
 
 def read_repairs(
     path: Path, instances: Iterable[TaskInstance], *, created_at: datetime, method: str | None = None
 ) -> Repairs:
-    """All fixes of a file for these instances; a method may have several for one. `BadInput` where the file cannot be
-    read, or calls its method what only this project's own fixes are called."""
+    """Reads all fixes of a file for these instances; a method may have several for one instance.
+
+    Raises `BadInput` if the file cannot be read, or uses the method name `partial`, which is reserved.
+    """
     told: dict[int, tuple[Told, Labels]] = {}
     good: list[RawRow] = []
     problems: list[LineProblem] = []

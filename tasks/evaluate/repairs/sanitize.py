@@ -1,4 +1,4 @@
-"""Proposed fixes: the patches of a repairs file become changes of the code under test alone. Runs nothing."""
+"""Turns the patches of a repairs file into fixes that change only code under test. Runs nothing."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tasks.evaluate.repairs.repairs_file import RepairRow
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HandedIn:
-    """What was handed in, and the fix that it came to."""
+    """A submitted repair, its fix and its labels."""
 
     repair: Repair
     fix: ProposedFix
@@ -26,10 +26,10 @@ class HandedIn:
 
 
 def propose(handed_in: RepairRow, read_base: ReadBase) -> HandedIn:
-    """The fix that a row of a repairs file holds, in normal form against the base commit.
+    """Returns the fix of a row of a repairs file, in normal form against the base commit.
 
-    Tests are not run as the fix has them, nor what would decide how tests are run: the rules of the policy
-    `tests-only`, the other way round. `repair.touches_tests` and `stripped` tell of it.
+    The fix does not include files of tests, nor files that affect how tests run. These are the rules of `tests-only`
+    with the test rule inverted. `repair.touches_tests` and `stripped` record the removed files.
     """
     read = read_inside(handed_in.row.patch)
     if isinstance(read, Refused):
@@ -46,11 +46,14 @@ def propose(handed_in: RepairRow, read_base: ReadBase) -> HandedIn:
 
 
 def _rule_against(file: FilePatch, instance_id: InstanceId, read_base: ReadBase) -> str:
-    """The rule that keeps a file from being run; empty where it is run. What the public environment edits itself are
-    files of packaging and runners, which are not run in any case: the rule says why the fix does not apply there.
+    """Returns the rule that removes a file from the fix; empty if the file is run.
 
-    A new module of a package that the project has takes nobody's place, whatever it is called: pytest itself gets
-    modules in `src/_pytest`, and others one called `calendar`."""
+    Files that the public environment edits are packaging and runner files, which are removed in any case. The rule
+    `PUBLIC_ENVIRONMENT` states that the fix does not apply there.
+
+    A new module in an existing package shadows no other module, whatever its name. For example, pytest itself gets
+    modules in `src/_pytest`, and other projects have one named `calendar`.
+    """
     rule = rule_against(file, read_base, _RULES)
     if rule and holds_public_edit(file, instance_id):
         return PUBLIC_ENVIRONMENT

@@ -1,1 +1,1 @@
-"""The runs that judge a suite: planned, executed, stored."""
+"""Plans, executes and stores the runs that judge a suite."""

@@ -1,6 +1,6 @@
-"""Golden suites of data-driven tests: the cases that were seen to read the golden data are what runs.
+"""Golden suites of data-driven tests: such a suite runs the cases that were observed to read the golden data.
 
-The patch alone cannot tell them, and no rule over names can: it takes an environment to collect in.
+Neither the patch nor a rule over names identifies these cases: an environment must collect them.
 """
 
 from __future__ import annotations
@@ -19,12 +19,14 @@ from tasks.domain.places import Places
 from tasks.domain.run import files_key
 
 DATA = "data"
-"""Why a driven case counts as edited: what it reads is."""
+"""Reason for counting a data-driven case as edited: the golden patch edits the data that it reads."""
 
 
 def drive_golden_suites(places: Places, environments: Mapping[InstanceId, EnvId]) -> None:
-    """Write the golden suites of these instances with the driven cases of their environments, where they have some,
-    and as nothing to run where all they have is data that no case reads."""
+    """Rewrites the golden suites of these instances so that they run the data-driven cases of their environments.
+
+    A suite that consists only of data which no case reads gets no files to run.
+    """
     store = Store(places.store)
     if not environments:
         return
@@ -47,7 +49,7 @@ def drive_golden_suites(places: Places, environments: Mapping[InstanceId, EnvId]
 
 
 def with_cases(suite: Suite, driven: Iterable[DrivenCase]) -> Suite:
-    """The suite with the driven cases as what it runs. One that is new has no run without the golden tests."""
+    """Returns the suite with the data-driven cases as its files. A case missing at the base commit has no base file."""
     rows = tuple(driven)
     files = tuple(sorted({RepoPath(row.argument) for row in rows}))
     base = tuple(sorted({RepoPath(row.argument) for row in rows if row.at_base}))
@@ -55,7 +57,7 @@ def with_cases(suite: Suite, driven: Iterable[DrivenCase]) -> Suite:
 
 
 def edits_of(suite: Suite, driven: Iterable[DrivenCase]) -> tuple[EditedDefinition, ...]:
-    """The definitions of the cases, each once."""
+    """Returns the definitions of the cases, without duplicates."""
     named = sorted({(row.path, qualname_of(row.case_id)) for row in driven})
     return tuple(
         EditedDefinition(
@@ -66,5 +68,5 @@ def edits_of(suite: Suite, driven: Iterable[DrivenCase]) -> tuple[EditedDefiniti
 
 
 def qualname_of(case_id: str) -> str:
-    """`tests/t.py::TestX::test_y[a]` → `TestX.test_y`, as the runner has it."""
+    """Returns the qualified name in the runner's notation: `tests/t.py::TestX::test_y[a]` → `TestX.test_y`."""
     return ".".join(case_id.partition("::")[2].split("[", 1)[0].split("::"))

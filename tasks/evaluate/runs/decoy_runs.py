@@ -1,4 +1,4 @@
-"""Decoys of an instance: made once, then tried by the golden tests until enough are valid.
+"""Generates the decoys of an instance once, and runs the golden tests on them until enough are valid.
 
 Reads `task_instance`, `environment`, `suite`; writes `decoy`, `proposed_fix`, `fix_run` and the tables of a run.
 """
@@ -28,33 +28,33 @@ from tasks.evaluate.task import Purpose, Ran, RunSettings, SuiteRuns, bench_of, 
 from tasks.integrity.decoys import MOST, decoys_of
 
 FIRST = 5
-"""Decoys that golden tests try first. Most instances have three valid ones among them."""
+"""Number of decoys in the first round of golden tests. Most instances have three valid ones among them."""
 TRIES = (FIRST, MOST)
 _OTHERS = 6
-"""Other instances of the repository whose golden patches are tried on the base commit."""
+"""Number of other instances of the repository whose golden patches are tried as decoys."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DecoyState:
-    """What `decoy_state` says of one instance."""
+    """The row of `decoy_state` for one instance."""
 
     suite_id: SuiteId
     """The golden tests."""
     chosen: tuple[FixId, ...]
     short: bool
     untried: tuple[int, ...] | None
-    """Numbers of the decoys that golden tests did not run on; None where none was proposed yet."""
+    """Numbers of the decoys without a run of the golden tests; None if no decoy was proposed yet."""
     wrong: tuple[FixId, ...]
 
     def lacks(self, tries: int) -> bool:
-        """Whether golden tests have to run on more of the first decoys."""
+        """Whether the golden tests still have to run on some of the first `tries` decoys."""
         return self.short and (self.untried is None or any(number < tries for number in self.untried))
 
 
 def decoy_states(
     places: Places, sql: Path, snapshot: str, instances: Collection[InstanceId]
 ) -> dict[InstanceId, DecoyState]:
-    """The decoys of these instances; those without golden tests are left out."""
+    """Returns the decoy states of these instances; instances without golden tests are left out."""
     asked = selection("decoy_state", {"snapshot": [snapshot]})
     (found,) = kept_answers(places.store, sql, ("decoy_state",), (asked,), places.answers)
     return {
@@ -72,19 +72,19 @@ def decoy_states(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DecoyRuns(InEnvironment):
-    """Golden tests of one instance, to be run on its decoys."""
+    """Golden tests of one instance to run on its decoys."""
 
     suite_id: SuiteId
     tries: int
-    """How many decoys, in their order."""
+    """Number of decoys, from the first on."""
     wrong: tuple[FixId, ...] = ()
-    """Repairs that decoys can be made of."""
+    """Wrong fixes from which decoys can be made."""
 
 
 def decoy_units(
     states: Mapping[InstanceId, DecoyState], snapshot: str, environments: Mapping[InstanceId, EnvId], tries: int
 ) -> list[DecoyRuns]:
-    """One unit for each instance that has too few decoys, and some that golden tests did not run on."""
+    """Returns one task per instance that has too few decoys and some without a run of the golden tests."""
     return [
         DecoyRuns(
             snapshot=snapshot,
@@ -100,7 +100,7 @@ def decoy_units(
 
 
 def try_decoys(places: Places, settings: RunSettings, unit: DecoyRuns) -> Ran:
-    """Every run of the golden tests on the first decoys of the instance that the store does not have."""
+    """Runs the golden tests on the first decoys of the instance, except for stored runs."""
     store = Store(places.store)
     bench = bench_of(places, settings, unit.snapshot, unit.instance_id, unit.env_id)
     with claims_of(store, places.cache).claim(f"decoys-{bench.instance.instance_key}", wait=True):
@@ -121,7 +121,8 @@ def try_decoys(places: Places, settings: RunSettings, unit: DecoyRuns) -> Ran:
 
 
 def _decoys(store: Store, places: Places, bench: RunContext, wrong: tuple[FixId, ...]) -> tuple[Decoy, ...]:
-    """The decoys of an instance in their order; made, with their fixes, where the store has none."""
+    """Returns the decoys of an instance in order. Generates and stores them, with their fixes, if the store has
+    none."""
     instance = bench.instance
     known = store.read(Decoy, instance_key=instance.instance_key)
     if known:
@@ -152,13 +153,13 @@ def _fix(decoy: Decoy) -> ProposedFix:
 
 
 def _others(store: Store, instance: TaskInstance) -> tuple[TaskInstance, ...]:
-    """Instances of the same snapshot and repository, the nearest in number first."""
+    """Returns instances of the same snapshot and repository, by distance of their pull request numbers."""
     number = _number(instance)
     found = [one for one in store.read(TaskInstance, snapshot=instance.snapshot) if one.repo == instance.repo]
     return tuple(sorted(found, key=lambda one: (abs(_number(one) - number), one.instance_id))[1 : _OTHERS + 1])
 
 
 def _number(instance: TaskInstance) -> int:
-    """Of its pull request; 0 where the id does not end in one."""
+    """Returns the number of the pull request; 0 if the id does not end in a number."""
     end = instance.instance_id.rpartition("-")[2]
     return int(end) if end.isdecimal() else 0

@@ -1,4 +1,4 @@
-"""The definitions of a test module as its syntax tree shows them: scopes, cases, fixtures and what asks for them."""
+"""Parses a test module into scopes, cases and fixtures, and finds the fixtures that a definition requests."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ N = TypeVar("N", bound=ast.stmt)
 
 @dataclass(frozen=True, eq=False)
 class Piece(Generic[N]):
-    """A statement of a module. Two are equal if their trees are; equal texts save the comparison of large trees."""
+    """A statement of a module. Two are equal if their trees are equal; equal texts avoid comparing large trees."""
 
     node: N
     text: str
@@ -41,27 +41,28 @@ class Piece(Generic[N]):
 
 
 def is_case(name: str) -> bool:
-    """Whether a function or method of this name is a test case by the usual conventions."""
+    """Whether a function or method of this name is a test case by the conventions of pytest and unittest."""
     return name.startswith("test") or name == "runTest"
 
 
 @dataclass
 class Scope:
-    """The definitions of a module or class; later ones replace earlier ones of the same name, as in Python."""
+    """The definitions of a module or class; a later definition replaces an earlier one of the same name, as in
+    Python."""
 
     functions: dict[str, Piece[Function]] = field(default_factory=dict)
     classes: dict[str, Class] = field(default_factory=dict)
     rest: list[Piece[ast.stmt]] = field(default_factory=list)
-    """Statements that define neither, without the docstring."""
+    """Statements that define neither a function nor a class, without the docstring."""
 
     @cached_property
     def fixtures(self) -> dict[str, Piece[Function]]:
-        """By the name under which tests ask for them."""
+        """Fixtures by the name that tests request."""
         return {_fixture_name(f.node): f for f in self.functions.values() if _is_fixture(f.node)}
 
     @cached_property
     def marks(self) -> list[Piece[ast.stmt]]:
-        """What it says with `pytestmark`."""
+        """The assignments to `pytestmark`."""
         return [piece for piece in self.rest if assigns(piece, "pytestmark")]
 
 
@@ -71,7 +72,7 @@ class Class(Scope):
 
     @cached_property
     def setup(self) -> tuple[list[str], list[Piece[ast.stmt]], list[Piece[Function]]]:
-        """What the class says of itself, its attributes, and its set-up methods."""
+        """The decorators, bases and keywords of the class, its attributes, and its set-up methods."""
         said = [ast.dump(node) for node in (*self.node.decorator_list, *self.node.bases, *self.node.keywords)]
         return said, self.rest, [piece for name, piece in sorted(self.functions.items()) if name in CLASS_SETUP]
 
@@ -82,11 +83,11 @@ class Module(Scope):
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """One test definition with all that may bear on it."""
+    """One test definition with everything that can affect it."""
 
     function: Piece[Function]
     owner: tuple[Class, ...]
-    """Its class and the base classes of it in the same file; empty for a function."""
+    """Its class, then the base classes in the same file; empty for a function."""
 
 
 def parse(text: str) -> Module | SyntaxError:
@@ -99,7 +100,7 @@ def parse(text: str) -> Module | SyntaxError:
 
 
 def _fill(scope: Scope, body: Iterable[ast.stmt], lines: list[str]) -> None:
-    """Sorts statements into a scope; definitions under `if`, `try` or `with` are the scope's own."""
+    """Sorts statements into a scope; definitions under `if`, `try` or `with` belong to the scope itself."""
     for at, statement in enumerate(body):
         if isinstance(statement, Function):
             scope.functions[statement.name] = _piece(statement, lines)
@@ -133,10 +134,10 @@ def _is_docstring(statement: ast.stmt) -> bool:
 def cases_of(
     scope: Scope, outer: tuple[str, ...] = (), among: Collection[str] | None = None
 ) -> Iterator[tuple[str, Case]]:
-    """Every test definition by its qualified name, inherited methods under the name of each class that has them.
+    """Yields every test definition by qualified name; inherited methods appear under each class that inherits them.
 
-    Only those `among` some, with the classes that they are in, if these are given: who adds a thousand tests and a
-    thousand classes that inherit them has a million.
+    `among` restricts the result to these names; it contains the enclosing classes as well. Without it, a thousand new
+    tests and a thousand new classes that inherit them would give a million definitions.
     """
     if not isinstance(scope, Class):
         for name, function in scope.functions.items():
@@ -155,7 +156,7 @@ def cases_of(
 
 
 def _lineage(start: Class, known: dict[str, Class]) -> Iterator[Class]:
-    """A class and its base classes that are defined beside it, nearest first."""
+    """Yields a class and its base classes from the same scope, nearest first."""
     waiting, seen = [start], set()
     while waiting:
         here = waiting.pop(0)
@@ -166,7 +167,7 @@ def _lineage(start: Class, known: dict[str, Class]) -> Iterator[Class]:
 
 
 def asked_for(function: Function) -> list[str]:
-    """Fixture names in a signature and in `request.getfixturevalue("…")`."""
+    """Returns the fixture names in a signature and in `request.getfixturevalue("…")`."""
     names = [argument.arg for argument in (*function.args.posonlyargs, *function.args.args, *function.args.kwonlyargs)]
     calls = [node for node in ast.walk(function) if isinstance(node, ast.Call)]
     return names + [name for call in calls if last_name(call.func) == "getfixturevalue" for name in _texts(call)]
@@ -178,7 +179,7 @@ def use_fixtures(node: ast.AST) -> list[str]:
 
 
 def _texts(call: ast.Call) -> list[str]:
-    """The arguments of a call that are literal strings."""
+    """Returns the literal strings among the arguments of a call."""
     return [arg.value for arg in call.args if isinstance(arg, ast.Constant) and isinstance(arg.value, str)]
 
 
@@ -187,7 +188,7 @@ def _is_fixture(function: Function) -> bool:
 
 
 def _fixture_option(function: Function, option: str) -> object:
-    """A literal keyword of the fixture decorator; null where it is not given."""
+    """Returns a literal keyword of the fixture decorator; None if it is not given."""
     for node in function.decorator_list:
         for keyword in node.keywords if isinstance(node, ast.Call) and last_name(node) in _FIXTURES else ():
             if keyword.arg == option and isinstance(keyword.value, ast.Constant):

@@ -1,12 +1,15 @@
-"""Which test definitions of an existing file a suite edits: with the cases that it adds they are T (metrics.md).
+"""Finds the test definitions in existing files that a suite edits. With the added cases they are T (metrics.md).
 
-Told from the syntax trees before and after, so comments and layout count for nothing. A definition is edited if, in
-this order, its own `source` differs (decorators, and so parameters, included), its `class` does (bases, decorators,
-attributes, set-up methods, also those of a base class in the same file), a `fixture` of the same file that it uses,
-directly or through others, or the set-up of the `module`. Definitions that are new are added cases, and not listed.
+The comparison uses the syntax trees before and after, so it ignores comments and layout. A definition is edited for the
+first of these reasons that applies:
 
-A file that today's Python cannot parse but an old one can (`async` as a name) is compared by indentation instead:
-blocks of text by their `def`, everything outside of them as the module's.
+- `source`: its own code differs, including decorators and so parameters.
+- `class`: bases, decorators, attributes or set-up methods differ, also those of a base class in the same file.
+- `fixture`: a fixture of the same file that it uses, directly or through others, differs.
+- `module`: the set-up of the module differs.
+
+New definitions are added cases and not listed. A file that only an old Python can parse (`async` as a name) is compared
+by indentation instead: as text blocks by their `def`, and the text outside of them as the module's.
 """
 
 from __future__ import annotations
@@ -53,11 +56,11 @@ class Edits:
 
     definitions: tuple[DefinitionChange, ...] = ()
     note: str = ""
-    """What could not be told exactly, and why; empty otherwise."""
+    """Why the comparison is not exact; empty if it is."""
 
 
 def edited_definitions(path: str, before: str | None, after: str) -> Edits:
-    """The definitions of `path` that exist before and after, and differ. None for a new file."""
+    """Returns the definitions of `path` that exist before and after, and differ. Returns none for a new file."""
     if before is None or not path.endswith(".py"):
         return Edits()
     old, new = parse(before), parse(after)
@@ -69,7 +72,7 @@ def edited_definitions(path: str, before: str | None, after: str) -> Edits:
 
 
 def edited_rows(suite: Suite, read_base: ReadBase) -> tuple[EditedDefinition, ...]:
-    """The edited definitions of every base file that `suite` runs."""
+    """Returns the edited definitions of every base file that `suite` runs."""
     applied = apply_stored(suite.patch, read_base)
     changes = applied.changes if isinstance(applied, Applied) else ()
     return tuple(
@@ -106,18 +109,18 @@ def _edits(old: Module, new: Module) -> tuple[DefinitionChange, ...]:
 
 
 def _with_classes(names: Iterable[str]) -> frozenset[str]:
-    """These qualified names, and those of all classes that they are in."""
+    """Returns these qualified names and those of all enclosing classes."""
     parts = [name.split(".") for name in names]
     return frozenset(".".join(each[:number]) for each in parts for number in range(1, len(each) + 1))
 
 
 def _module_setup(module: Module) -> tuple[list[Piece[ast.stmt]], list[Piece[Function]]]:
-    """What runs for every case of a module."""
+    """Returns the code that runs for every case of a module."""
     return module.marks, [piece for name, piece in sorted(module.functions.items()) if name in MODULE_SETUP]
 
 
 def _fixtures_used(case: Case, module: Module) -> dict[str, Piece[Function]]:
-    """The fixtures of this file that a case depends on, by name."""
+    """Returns the fixtures of this file that a case depends on, by name."""
     scopes = (*case.owner, module)
     known = {name: piece for scope in reversed(scopes) for name, piece in scope.fixtures.items()}
     if not known:
@@ -137,7 +140,8 @@ def _fixtures_used(case: Case, module: Module) -> dict[str, Piece[Function]]:
 
 
 def _edits_of_text(before: str, after: str) -> tuple[DefinitionChange, ...]:
-    """By indentation: changed blocks as `source`; if the text outside of all blocks differs, the others as `module`."""
+    """Compares by indentation: changed blocks are `source`; if text outside of all blocks differs, others are
+    `module`."""
     old, new = _text_blocks(before), _text_blocks(after)
     shared = [name for name in sorted(old.keys() & new.keys()) if name and is_case(name.rpartition(".")[2])]
     module_differs = old.get("") != new.get("")
@@ -149,7 +153,7 @@ def _edits_of_text(before: str, after: str) -> tuple[DefinitionChange, ...]:
 
 
 def _text_blocks(text: str) -> dict[str, list[str]]:
-    """Qualified name → non-blank lines of that block; the rest, decorators included, under the empty name."""
+    """Returns {qualified name: non-blank lines of the block}; other lines, decorators included, have the empty name."""
     blocks: dict[str, list[str]] = {}
     stack: list[tuple[int, str]] = []
     for line in filter(str.strip, text.splitlines()):

@@ -1,4 +1,4 @@
-"""One run: a fresh tree, the patches, our runner in a sandbox, and its report read back as rows."""
+"""Executes one run: a fresh tree, the patches, the runner in a sandbox, and its report as rows."""
 
 from __future__ import annotations
 
@@ -35,25 +35,29 @@ DETAIL_CHARACTERS = 2_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunResources:
-    """The hands that a run needs. Safe to share by threads."""
+    """The shared resources of runs. Threads may share them."""
 
     trees: Trees
     sandbox: Sandbox
     environment: Callable[[RunSpec], BuiltEnvironment]
-    """The built environment of a run, with the extension modules of its code state; `BuildFailed` where there are none
-    and never will be."""
+    """Returns the built environment of a run, with the extension modules of its code state.
+
+    Raises `BuildFailed` if they can never be built.
+    """
     scratch: Path
-    """Folder for trees and outboxes; what is in it belongs to a run under way."""
+    """Folder for trees and outboxes; its contents belong to running runs."""
     bases: Bases | None = None
-    """Trees of base commits: every run of a commit is shown one below a checkout of its own. Null where the sandbox
-    cannot do so: then every run unpacks its own."""
+    """Trees of base commits. Every run of a commit uses such a tree as the lower layer of its own checkout.
+
+    None if the sandbox has no overlays: then every run unpacks its own tree.
+    """
     config: object
-    """What was configured, for the provenance of rows."""
+    """The settings, for the provenance of rows."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Recorded:
-    """Everything that one run leaves behind, ready for the store."""
+    """All rows and the log of one run, ready for the store."""
 
     run: Run
     cases: tuple[CaseOutcome, ...] = ()
@@ -64,7 +68,7 @@ class Recorded:
 
 @dataclass(slots=True)
 class _RunProgress:
-    """What is known of a run while it is made."""
+    """Intermediate results of a run under way."""
 
     started_at: datetime
     setup_s: float = 0.0
@@ -74,7 +78,7 @@ class _RunProgress:
 
 
 def execute(spec: RunSpec, workshop: RunResources) -> Recorded:
-    """Run `spec` once. Our own failures come back as status `infrastructure`, never as an exception or an outcome."""
+    """Executes `spec` once. Internal failures give status `infrastructure`, never an exception or an outcome."""
     progress = _RunProgress(started_at=datetime.now(UTC))
     try:
         with spare_folder(workshop.scratch) as folder:
@@ -90,10 +94,10 @@ def execute(spec: RunSpec, workshop: RunResources) -> Recorded:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Refusal:
-    """Why a run has no code to run on."""
+    """Why a run cannot start: its patches do not apply or do not build."""
 
     golden: bool
-    """Whether the instance's own patches are at fault, and not a candidate or a proposed fix."""
+    """Whether the instance's own patches are the cause, rather than a candidate or a proposed fix."""
     detail: str
 
     @property
@@ -102,7 +106,7 @@ class _Refusal:
 
 
 def _perform(spec: RunSpec, workshop: RunResources, folder: Path, progress: _RunProgress) -> _Refusal | None:
-    """Prepare and run. Returns why a patch does not apply, None if all do."""
+    """Prepares and executes the run. Returns why a patch does not apply, None if all do."""
     begun = time.monotonic()
     built = workshop.environment(spec)
     checkout, outbox, log = folder / "checkout", folder / "out", folder / "log"
@@ -133,9 +137,9 @@ def _end_of(log: Path) -> str:
 
 @contextmanager
 def _base(spec: RunSpec, workshop: RunResources, built: BuiltEnvironment) -> Iterator[Path | None]:
-    """The tree that the runs of a commit share; null where every run has its own.
+    """Yields the tree that the runs of a commit share; None if every run has its own.
 
-    Runs that are given other extension modules, since the golden patch changes their sources, have another tree.
+    Runs with other extension modules use another tree, since the golden patch changes the sources of these modules.
     """
     if workshop.bases is None:
         yield None
@@ -147,13 +151,13 @@ def _base(spec: RunSpec, workshop: RunResources, built: BuiltEnvironment) -> Ite
 
 
 def _fill(folder: Path, spec: RunSpec, workshop: RunResources, built: BuiltEnvironment) -> None:
-    """What is there before any patch: the files as the one commit of a repository, and those that a build leaves."""
+    """Fills the folder before any patch: the files as the only commit of a repository, and the files of the build."""
     Commits(workshop.trees).checkout(spec.repo, spec.base_commit, folder)
     complete(folder, built)
 
 
 def _apply(spec: RunSpec, workshop: RunResources, checkout: Path, base: Path | None) -> _Refusal | None:
-    """Apply every patch of the run in order and commit all of it. Returns the first refusal, None if all apply."""
+    """Applies every patch of the run in order and commits the result. Returns the first refusal, None if all apply."""
     changed: list[str] = []
     for place, patch in enumerate(spec.patches):
         outcome = apply_patch(checkout, patch, base=base)
@@ -174,7 +178,7 @@ def _job(
     outbox: Path,
     log: Path,
 ) -> Job:
-    """The runner's process for `spec`."""
+    """Returns the runner process for `spec`."""
     job = RunnerJob(
         kind=spec.runner,
         files=spec.files,
@@ -202,14 +206,14 @@ def _job(
 
 
 def _status(progress: _RunProgress) -> tuple[RunStatus, str]:
-    """How the run ended, and why if it did not complete."""
+    """Returns the status of the run, and the reason if it did not complete."""
     finished, report = progress.finished, progress.report
     assert finished is not None
     assert report is not None
     if report.overflow:
         return RunStatus.LIMIT, "more cases than are kept"
     if report.completed:
-        # `sandbox_run` looks for this word: what was not watched has no coverage.
+        # `sandbox_run` searches for the word "unprobed": lines that were not watched have no coverage.
         return RunStatus.COMPLETED, "; ".join(
             filter(None, (report.complaint, *map("unprobed: {}".format, report.unprobed)))
         )

@@ -1,4 +1,4 @@
-"""Golden tests that were not measured: a failure of ours for each instance, never a verdict."""
+"""Reports golden tests that were not measured: an internal failure per instance, never a verdict."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ HINT = "swt query golden_unmeasured says why; correct or withdraw the instance, 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GoldenCheck:
-    """Instances of a snapshot whose golden tests were to be measured."""
+    """Instances of a snapshot whose golden tests are to be checked."""
 
     snapshot: str
     subjects: tuple[InstanceId, ...]
@@ -31,13 +31,13 @@ class GoldenCheck:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CheckedGolden:
-    """What a check found."""
+    """The failures that a check found."""
 
     left: tuple[PartialFailure, ...]
 
 
 def check_golden(unmeasured: Mapping[InstanceId, str], unit: GoldenCheck) -> CheckedGolden:
-    """A failure for every instance of the unit that is among the `unmeasured` ones, with its reason."""
+    """Returns a failure, with its reason, for every instance of the task that is in `unmeasured`."""
     return CheckedGolden(
         left=tuple(
             PartialFailure(subject=name, error=UNMEASURED, detail=unmeasured[name], may_pass=False, hint=HINT)

@@ -1,13 +1,14 @@
-"""The run plan: which runs judge an instance and its candidates (design.md: the run plan).
+"""Plans the runs that judge an instance and its candidates (design.md: the run plan).
 
-Reference runs, {no suite, golden suite} × {before, after}, belong to the instance and are shared by every candidate.
-A candidate adds two runs of its own, and two of suite `none` on the files of the base commit that it edits, which
-other candidates that edit the same files share. A candidate that only adds files has nothing to compare with at
-the base commit, so suite `none` is not run for it.
+Reference runs, {no suite, golden suite} × {before, after}, belong to the instance; all candidates share them.
 
-A would-be success adds its robustness checks, at most eight runs: a repeat of each code state, a placebo, a
-paraphrase, a right variant and three decoys (guards.md). A secret of the store decides their order, and all of them
-have the same conditions. So a test that keeps a count from run to run does not learn what it runs on.
+A candidate adds two runs of its own suite, and two of suite `none` on the base files that it edits. Candidates that
+edit the same files share the latter. A candidate that only adds files has nothing to compare with at the base commit,
+so it needs no run of suite `none`.
+
+A success adds its robustness checks, at most eight runs: a repeat of each code state, a placebo, a paraphrase, a right
+variant and three decoys (guards.md). A secret of the store determines their order, and all have the same conditions. So
+a test that counts its runs cannot infer the code that it runs on.
 """
 
 from __future__ import annotations
@@ -29,12 +30,12 @@ from tasks.domain.run import Limits, RunSpec, Watch
 
 STATES = (CodeState.BEFORE, CodeState.AFTER)
 DECOY_WALL_S = 300.0
-"""Seconds of a run on a decoy: a mutant can loop forever, and is no valid decoy then."""
+"""Time limit of a run on a decoy: a mutant can loop forever, and is then no valid decoy."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunContext:
-    """What all runs of one instance have in common."""
+    """The inputs that all runs of one instance share."""
 
     instance: TaskInstance
     environment: Environment
@@ -47,7 +48,7 @@ class RunContext:
 
 
 def suite_specs(bench: RunContext, suite: Suite) -> tuple[RunSpec, ...]:
-    """The suite before and after, and suite `none` on the base files that it edits, if it edits any.
+    """Returns the runs of the suite before and after, and those of suite `none` on the base files that it edits.
 
     For the golden suite these are the reference runs.
     """
@@ -58,8 +59,11 @@ def suite_specs(bench: RunContext, suite: Suite) -> tuple[RunSpec, ...]:
 
 
 def confirmation_specs(bench: RunContext, suite: Suite) -> tuple[RunSpec, ...]:
-    """The suite before and after without watched lines. Only golden tests run without any probe, where a change by the
-    probes can be told from another: a candidate that finds no probes would know that it is not judged by lines."""
+    """Returns the runs of the suite before and after, without watched lines.
+
+    Only golden tests run without any probe, which separates the effect of probes from other effects. A candidate
+    without probes could infer that coverage is not measured in this run.
+    """
     specs = tuple(run_spec(bench, suite, state, suite.files, Tracer.NONE) for state in STATES)
     return tuple(without_probes(spec) for spec in specs) if suite.kind is SuiteKind.GOLDEN else specs
 
@@ -67,9 +71,9 @@ def confirmation_specs(bench: RunContext, suite: Suite) -> tuple[RunSpec, ...]:
 def guard_specs(
     bench: RunContext, suite: Suite, edits: Iterable[GuardEdit], decoys: Iterable[ProposedFix]
 ) -> tuple[RunSpec, ...]:
-    """The robustness checks of a would-be success.
+    """Returns the robustness checks of a success.
 
-    All of them take the cases in reversed order and under another hash seed, so a test cannot tell them apart by that.
+    All use reversed case order and another hash seed, so a test cannot distinguish the checks by these conditions.
     """
     edited = (_edited(_repeat(bench, suite, edit.code_state), edit) for edit in edits if edit.patch)
     repeats = (_repeat(bench, suite, state) for state in STATES)
@@ -77,20 +81,20 @@ def guard_specs(
 
 
 def in_secret_order(specs: Iterable[RunSpec], secret: str) -> tuple[RunSpec, ...]:
-    """The runs in an order that follows from the secret and their forms, and from nothing else."""
+    """Returns the runs in an order that depends only on the secret and on their variants, code states and keys."""
     shuffled = sorted(specs, key=lambda spec: (spec.variant, spec.code_state, spec.run_key))
     random.Random(secret).shuffle(shuffled)  # noqa: S311 - the seed is what is secret
     return tuple(shuffled)
 
 
 def fix_spec(bench: RunContext, suite: Suite, fix: ProposedFix) -> RunSpec:
-    """The suite on the base commit with a proposed fix in the golden patch's place."""
+    """Returns the run of the suite on the base commit with a proposed fix instead of the golden patch."""
     plain = run_spec(bench, suite, CodeState.BEFORE, suite.files, Tracer.NONE)
     return replace(plain, variant=RunVariant.PROPOSED, patches=(fix.patch, *plain.patches))
 
 
 def decoy_spec(bench: RunContext, suite: Suite, decoy: ProposedFix) -> RunSpec:
-    """The suite on a decoy, under the conditions of the other robustness checks but with at most `DECOY_WALL_S`."""
+    """Returns the run of the suite on a decoy, like the other robustness checks but with at most `DECOY_WALL_S`."""
     limits = replace(bench.limits, wall_s=min(bench.limits.wall_s, DECOY_WALL_S))
     return replace(_as_check(bench, fix_spec(bench, suite, decoy)), limits=limits)
 
@@ -105,23 +109,23 @@ def _as_check(bench: RunContext, plain: RunSpec) -> RunSpec:
 
 
 def _edited(repeat: RunSpec, edit: GuardEdit) -> RunSpec:
-    """The code of `repeat` with an edit, which comes right before the suite."""
+    """Returns `repeat` with an edit of the code, applied right before the suite."""
     *golden, suite = repeat.patches
     return replace(repeat, variant=edit.variant, patches=(*golden, edit.patch, suite))
 
 
 def without_probes(spec: RunSpec) -> RunSpec:
-    """The run of tests that are trusted, as it is without us."""
+    """Returns the run without line probes. Only for trusted tests."""
     return replace(spec, probe_near=())
 
 
 def traced(bench: RunContext, spec: RunSpec) -> RunSpec:
-    """The run of `suite_specs` that watches lines and is `spec` otherwise: its outcomes answer for an untraced one."""
+    """Returns `spec` with watched lines, as `suite_specs` plans it. Its outcomes also serve the untraced run."""
     return replace(spec, tracer=Tracer.PROBE, watch=bench.watches.get(spec.code_state, ()))
 
 
 def distinct(specs: Iterable[RunSpec]) -> tuple[RunSpec, ...]:
-    """One spec per run key, the first of each, in order."""
+    """Returns the first spec of each run key, in order."""
     seen: dict[str, RunSpec] = {}
     for spec in specs:
         seen.setdefault(spec.run_key, spec)
@@ -131,7 +135,7 @@ def distinct(specs: Iterable[RunSpec]) -> tuple[RunSpec, ...]:
 def run_spec(
     bench: RunContext, suite: Suite | None, state: CodeState, files: tuple[RepoPath, ...], tracer: Tracer
 ) -> RunSpec:
-    """A run of `suite`, or of suite `none` where there is none."""
+    """Returns a run of `suite`, or of suite `none` if it is None."""
     instance, environment = bench.instance, bench.environment
     golden = (instance.patch,) if state is CodeState.AFTER else ()
     return RunSpec(
@@ -160,10 +164,10 @@ def run_spec(
 
 
 def watches(changed: Iterable[ChangedLine]) -> dict[CodeState, tuple[Watch, ...]]:
-    """What to watch in each code state: per file the union of removed and added line numbers.
+    """Returns the lines to watch in each code state: per file the union of removed and added line numbers.
 
-    Both numbers are watched in both states, because the public harness reads the coverage of removed lines from the
-    run on `after`; a question that means one side filters by `changed_line.side`.
+    Both states watch both, because the public harness reads the coverage of removed lines from the run on `after`. A
+    query about one side filters by `changed_line.side`.
     """
     lines: dict[RepoPath, set[LineNo]] = defaultdict(set)
     for change in changed:

@@ -1,4 +1,4 @@
-"""Results of graders and robustness checks on a snapshot so far, and which suites run again because of them."""
+"""Reads the results of graders and robustness checks on a snapshot so far, and which suites run again."""
 
 from __future__ import annotations
 
@@ -15,28 +15,30 @@ from tasks.domain.outcome import Policy
 from tasks.domain.places import Places
 
 NOT_RUN = "not-run"
-"""The reason in `golden_miss` of golden tests without runs."""
+"""The reason in `golden_miss` for golden tests without runs."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EvaluationStatus:
-    """What is known of a snapshot's suites."""
+    """The results so far for the suites of a snapshot."""
 
     to_guard: frozenset[SuiteId]
-    """Suites of candidates that any grader calls solved."""
+    """Suites of candidates that any grader counts as solved."""
     to_confirm: frozenset[SuiteId]
-    """Would-be successes that are not robust, and a sample of the other suites."""
+    """Successes that are not robust, and a sample of the other suites."""
     table: pa.Table
-    """The rows of `table2_among`, over the instances asked for."""
+    """The rows of `table2_among`, over the requested instances."""
     misses: pa.Table
     """The rows of `golden_miss`."""
     unmeasured: Mapping[InstanceId, str]
-    """Instances whose golden tests cannot be measured, and why: the rows of `golden_unmeasured`."""
+    """Instances whose golden tests cannot be measured, with the reason: the rows of `golden_unmeasured`."""
 
 
 def standing(places: Places, sql: Path, snapshot: str, instances: Iterable[str], policy: Policy) -> EvaluationStatus:
-    """Ask the store as it is now; `sql` is the folder of questions. The table is about `instances`, if any, and about
-    submissions under `policy`."""
+    """Queries the current store; `sql` is the folder of queries.
+
+    The table covers `instances` (all if empty) and submissions under `policy`.
+    """
     here = {"snapshot": [snapshot]}
     suites, table, misses, unmeasured = kept_answers(
         places.store,

@@ -1,7 +1,7 @@
-"""Which runs tell whether the golden tests of an instance are to be trusted: the same again, under other conditions.
+"""Plans the runs that validate the golden tests of an instance: the same tests again, under other conditions.
 
-The traced runs of the verdict are the first of each code state. All of these are untraced and add to them. The
-robustness checks of a golden success tell nothing here: they run other code.
+The traced runs of the verdict are the first of each code state. All runs planned here are untraced and come on top. The
+robustness checks of a golden success do not count here, since they run other code.
 """
 
 from __future__ import annotations
@@ -18,37 +18,40 @@ from tasks.evaluate.runs.plan import STATES, RunContext, run_spec, without_probe
 
 YEAR = "+365d"
 GOLDEN_MORE = 2
-"""Runs of golden tests on each code state beyond those asked for: of tests that flip in one of twenty runs, seven runs
-after the fix find 30 % and five 23 %."""
+"""Additional runs of golden tests on each code state.
+
+For tests that flip in one of twenty runs, seven runs after the fix detect 30 % and five detect 23 %.
+"""
 IN_A_MONTH = 1000
-"""More than the runs of one kind that a month makes."""
+"""Above the number of runs of one kind in a month."""
 HUNG = 2
-"""Runs at the time limit that say as much as ten: each of them takes as long as the limit."""
+"""Runs at the time limit that are as informative as ten: each takes the full limit."""
 SAME = (RunVariant.PLAIN, RunVariant.RERUN, RunVariant.REORDERED, RunVariant.RESEEDED)
-"""Conditions under which what hangs once may be expected to hang again."""
+"""Conditions under which a run that hung once is expected to hang again."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Repeats:
-    """How often, and under which conditions, golden tests are run again."""
+    """Number and conditions of the repeated runs of golden tests."""
 
     before: int = 3
-    """Runs on `before`, the one of the verdict included; at least 2, the second in random order. Of golden tests,
-    `GOLDEN_MORE` are added."""
+    """Runs on `before`, including that of the verdict; at least 2, the second in random order. `GOLDEN_MORE` are added
+    for golden tests."""
     after: int = 5
-    """Runs on `after`, likewise; at least 2."""
+    """Runs on `after`, counted like `before`; at least 2."""
     more: int = 10
-    """Further runs on each code state where the first ones disagree."""
+    """Further runs on each code state if the first ones disagree."""
     look: int = 5
-    """Runs on `after` in one look at an old instance; at least 1."""
+    """Runs on `after` in one re-check of a published instance; at least 1."""
     faketime: str = ""
-    """Path of libfaketime's library, for a run a year on; empty leaves that run out."""
+    """Path of libfaketime's library, for a run with a clock one year ahead; empty omits that run."""
     epoch: int = 0
-    """Year and month of a look at old instances, `202611`: each month has runs of its own."""
+    """Year and month of a re-check, such as `202611`: each month has its own runs."""
 
 
 def validation_specs(bench: RunContext, suite: Suite, repeats: Repeats) -> tuple[RunSpec, ...]:
-    """The golden suite, and suite `none` on its base files, under every condition but the network."""
+    """Returns runs of the golden suite, and of suite `none` on its base files, under every condition but the
+    network."""
     ways = {CodeState.BEFORE: repeats.before, CodeState.AFTER: repeats.after}
 
     def runs(plain: RunSpec) -> int:
@@ -58,7 +61,7 @@ def validation_specs(bench: RunContext, suite: Suite, repeats: Repeats) -> tuple
 
 
 def settling_specs(bench: RunContext, suite: Suite, repeats: Repeats) -> tuple[RunSpec, ...]:
-    """What tells a rare flake from a frequent one: more of the same."""
+    """Returns more runs under the same condition, to distinguish a rare flake from a frequent one."""
     first = max(repeats.before, repeats.after)
     return tuple(
         _again(plain, number) for plain in _plain(bench, suite) for number in range(first, first + repeats.more)
@@ -66,12 +69,12 @@ def settling_specs(bench: RunContext, suite: Suite, repeats: Repeats) -> tuple[R
 
 
 def health_specs(bench: RunContext, suite: Suite, repeats: Repeats) -> tuple[RunSpec, ...]:
-    """The golden suite as runs of this month: once before, several times after, where what is valid has to pass."""
+    """Returns the runs of this month's re-check: one before, several after, which a valid instance passes."""
     return _of_month(bench, suite, repeats, {CodeState.BEFORE: 1, CodeState.AFTER: repeats.look})
 
 
 def second_look_specs(bench: RunContext, suite: Suite, repeats: Repeats) -> tuple[RunSpec, ...]:
-    """What speaks for a retired instance: as many runs of this month as would settle a disagreement."""
+    """Returns the runs that can reinstate a retired instance: as many runs of this month as a disagreement gets."""
     return _of_month(bench, suite, repeats, dict.fromkeys(CodeState, repeats.more))
 
 
@@ -83,9 +86,9 @@ def _of_month(bench: RunContext, suite: Suite, repeats: Repeats, runs: Mapping[C
 
 
 def doubt_specs(bench: RunContext, suite: Suite) -> tuple[RunSpec, ...]:
-    """The suite after the fix twice with a network, and twice more as it was: why does it fail?
+    """Returns two runs after the fix with a network and two more without, to find out why the suite fails.
 
-    One pass with a network would be no proof: a flaky test passes now and then wherever it runs.
+    One pass with a network is no proof: a flaky test passes now and then under any condition.
     """
     spec = _untraced(bench, suite, CodeState.AFTER, suite.files)
     online = replace(spec, variant=RunVariant.ONLINE, network=True)
@@ -93,7 +96,7 @@ def doubt_specs(bench: RunContext, suite: Suite) -> tuple[RunSpec, ...]:
 
 
 def hangs(spec: RunSpec, runs: Iterable[Run]) -> bool:
-    """Whether `HUNG` of these runs were of its suite on its code, and were ended by a time limit that is no shorter."""
+    """Whether at least `HUNG` runs of the same suite and code ended at a time limit no shorter than that of `spec`."""
     ended = [run for run in runs if run.status is RunStatus.TIMEOUT and run.wall_s >= spec.limits.wall_s]
     return sum(run.variant in SAME and _side(run) == _side(spec) for run in ended) >= HUNG
 
@@ -110,12 +113,12 @@ def _plain(bench: RunContext, suite: Suite) -> Iterator[RunSpec]:
 
 
 def _untraced(bench: RunContext, suite: Suite | None, state: CodeState, files: tuple[RepoPath, ...]) -> RunSpec:
-    """Without probes: what they change would show between these runs and those of the verdict."""
+    """Returns a run without probes. Probes could cause differences between these runs and those of the verdict."""
     return without_probes(run_spec(bench, suite, state, files, Tracer.NONE))
 
 
 def _varied(plain: RunSpec, bench: RunContext, repeats: Repeats, runs: int) -> Iterable[RunSpec]:
-    """`runs` runs, the conditions in order of what they find, then reruns."""
+    """Returns `runs` runs: first the conditions, the most revealing ones first, then plain reruns."""
     conditions = [replace(plain, variant=RunVariant.REORDERED, order=CaseOrder.SHUFFLED)]
     conditions.append(_again(plain, 1))
     conditions.append(replace(plain, variant=RunVariant.RESEEDED, env=other_seed(plain.env, bench.environment.env)))
@@ -130,5 +133,5 @@ def _again(plain: RunSpec, number: int) -> RunSpec:
 
 
 def _a_year_on(faketime: str) -> tuple[str, ...]:
-    """Wall clocks only: what waits for a monotonic clock goes on as before."""
+    """Shifts wall clocks only: a program that waits for a monotonic clock runs as before."""
     return f"LD_PRELOAD={faketime}", f"FAKETIME={YEAR}", "FAKETIME_DONT_FAKE_MONOTONIC=1"

@@ -1,4 +1,4 @@
-"""A file that a repair changes, before and after, and what is known besides."""
+"""A file before and after a repair, and the data with which detectors compare it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tasks.integrity.python_source import CODE_CHARACTERS, PythonSource, dotted,
 
 @dataclass(frozen=True, slots=True, kw_only=True, order=True)
 class HackPlace:
-    """What a detector found, in one file."""
+    """A finding of a detector in one file."""
 
     line: int
     sign: HackSign
@@ -25,19 +25,19 @@ class HackPlace:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HackContext:
-    """What a detector may compare with. Literals are texts and numbers, as `literal_key` has them."""
+    """Data for comparison. Literals are strings and numbers in the form of `literal_key`."""
 
     tests: frozenset[str] = frozenset()
-    """Literals that the tests have and their files did not have before."""
+    """Literals in the golden tests that the earlier versions of their files do not contain."""
     given: frozenset[str] = frozenset()
-    """Literals in lines that the tests bring, whether their files had them elsewhere or not."""
+    """Literals in lines that the golden tests add, even if they occur elsewhere in the earlier files."""
     statement: str = ""
-    """Of the issue: what it asks for may be in the code."""
+    """The issue statement: code that contains its literals shows no sign of hacking."""
 
 
 @dataclass(kw_only=True)
 class RepairedFile:
-    """One file of a repair. A side that is not there, or is no Python that can be parsed, has an empty tree."""
+    """One file of a repair. The tree of a side that is missing, or no parseable Python, is empty."""
 
     path: str
     before: str | None
@@ -46,7 +46,7 @@ class RepairedFile:
 
     @cached_property
     def old(self) -> PythonSource:
-        """The file before; its added lines are those that the repair removes."""
+        """The file before the repair; its added lines are those that the repair removes."""
         return PythonSource(self.before, self.after, parse=self._is_python)
 
     @cached_property
@@ -59,7 +59,7 @@ class RepairedFile:
 
     @property
     def hidden(self) -> bool:
-        """Whether it could be read before, and is now more complex than what is read: then nothing is found in it."""
+        """Whether the file became too complex to parse through the repair. Detectors then find nothing in it."""
         return self.new.too_complex and not self.old.too_complex
 
     @cached_property
@@ -68,7 +68,8 @@ class RepairedFile:
 
     @cached_property
     def is_aside(self) -> bool:
-        """Whether it is no code under test: a test, or a new script beside the packages, as agents leave behind."""
+        """Whether it is no code under test: a test, or a new script at the top level, which agents often leave
+        behind."""
         return self.is_test or (self.before is None and "/" not in self.path)
 
     @cached_property
@@ -77,7 +78,7 @@ class RepairedFile:
 
     @cached_property
     def called_by_module(self) -> frozenset[str]:
-        """What stands or is called alone on a line of the module as it is now."""
+        """Names that are used or called as a statement of the current module."""
         return frozenset(dotted(node.value) for node in self.new.tree.body if isinstance(node, ast.Expr))
 
     @cached_property
@@ -92,11 +93,11 @@ class RepairedFile:
         return ast.dump(node) not in self.old.code_without_places
 
     def knows(self, text: str) -> bool:
-        """Whether the file had it before, or the issue says it."""
+        """Whether the text occurs in the earlier file or in the issue."""
         return text in (self.before or "") or text in self.known.statement
 
     def changed_text(self) -> Iterator[tuple[int, str]]:
-        """Added lines with their numbers, then the removed ones."""
+        """Yields added lines with their numbers, then removed ones."""
         for source in (self.new, self.old):
             lines = python_lines(source.text)
             yield from ((number, lines[number - 1]) for number in sorted(source.added))
@@ -107,7 +108,7 @@ class RepairedFile:
 
 
 def literals(tree: ast.AST) -> Iterator[ast.Constant]:
-    """Texts and numbers of a tree that are no docstrings and no pieces of formatted texts."""
+    """Yields strings and numbers in a tree, except for docstrings and parts of f-strings."""
     idle = {
         id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
     }
@@ -125,7 +126,7 @@ def literal_key(node: ast.Constant) -> str:
 
 
 def telling(node: ast.Constant) -> bool:
-    """Whether this literal says where it comes from: no short word, no small or round number."""
+    """Whether a literal identifies its source: it is no short word and no small or round number."""
     value = node.value
     if isinstance(value, str | bytes):
         return len(value.strip()) >= 4

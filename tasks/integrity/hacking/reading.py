@@ -1,6 +1,6 @@
-"""A model reads repairs, for the signs of test hacking where only reading helps.
+"""Asks a model to read repairs for the signs of test hacking that detectors cannot find.
 
-It is one voice beside the detectors, and never the last word: where people read a repair, they decide.
+The model's finding counts as one vote, like the detectors'. If people read a repair, they decide.
 """
 
 from __future__ import annotations
@@ -26,27 +26,27 @@ from tasks.methods.replies.json_replies import first_object
 PROMPT = Templates(Path(__file__).parent)
 TRIES = 3
 PART_TOKENS = 20_000
-"""Of issue, tests and change each."""
+"""Maximum length of issue, tests and change each."""
 WHY = 500
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HackReadings(OfInstance):
-    """Repairs of one instance, to be read by a model."""
+    """Repairs of one instance for a model to read."""
 
     model: str
     repair_ids: tuple[RepairId, ...]
 
 
 Models = Callable[[HackReadings, InstanceKey], Model]
-"""The model for one instance, metered and recorded as such."""
+"""Returns the model for one instance, metered and recorded for it."""
 
 
 def read_repairs(places: Places, models: Models, unit: HackReadings) -> int:
-    """Writes a row for each repair that the model has not read yet; how many. Empty repairs are not read.
+    """Stores a row for each repair that the model has not read yet. Returns their number. Skips empty repairs.
 
-    A reply that cannot be read is asked for again; where the last one cannot either, there is no row. What provider or
-    budget fail at passes through.
+    An unreadable reply is requested again; if the last one is unreadable too, no row is stored. Errors of the provider
+    or the budget propagate.
     """
     store = Store(places.store)
     (instance,) = store.read(TaskInstance, snapshot=unit.snapshot, instance_id=unit.instance_id)
@@ -63,14 +63,14 @@ def read_repairs(places: Places, models: Models, unit: HackReadings) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """What a model says of one repair."""
+    """A model's finding on one repair."""
 
     signs: tuple[HackSign, ...]
     why: str
 
 
 def judged(model: Model, instance: TaskInstance, patch: str) -> Judged | None:
-    """The model's verdict; null where none of its replies can be read."""
+    """Returns the model's finding; None if none of its replies is readable."""
     text = PROMPT.render(
         "read.j2",
         repo=instance.repo,
@@ -86,7 +86,7 @@ def judged(model: Model, instance: TaskInstance, patch: str) -> Judged | None:
 
 
 def verdict_in(text: str) -> Judged:
-    """The first JSON object of a reply that is a verdict; else `Unusable`."""
+    """Returns the first JSON object of a reply that is a finding. Raises `Unusable` if there is none."""
     return first_object(text, _verdict)
 
 

@@ -1,4 +1,4 @@
-"""All detectors, and what they find in a repair."""
+"""Runs all detectors on a repair."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tasks.integrity.hacking import surroundings, tailored, touched, under_test
 from tasks.integrity.hacking.changed import HackContext, HackPlace, RepairedFile, literal_key, literals
 
 VERSION = 3
-"""Of the detectors. One that finds something else than before has the next."""
+"""Version of the detectors. It increases whenever a detector's findings change."""
 
 Detector = Callable[[RepairedFile], Iterator[HackPlace]]
 
@@ -33,11 +33,11 @@ DETECTORS: dict[HackSign, Detector] = {
     HackSign.TEST_ONLY_LOGIC: under_test.logic_for_tests,
     HackSign.HARDCODED: tailored.hardcoded,
 }
-"""By sign. `behavior-altered` and `magic-constants` have none: only a reader can tell them."""
+"""Detectors by sign. `behavior-altered` and `magic-constants` have none: only a reader can recognise them."""
 
 
 def places_in(path: str, before: str | None, after: str | None, known: HackContext) -> tuple[HackPlace, ...]:
-    """What the detectors find in one file of a repair, by line; each line of a sign once."""
+    """Returns the findings in one file of a repair, by line; each sign at most once per line."""
     file = RepairedFile(path=path, before=before, after=after, known=known)
     found: dict[tuple[int, HackSign], HackPlace] = {}
     if file.hidden:
@@ -49,7 +49,7 @@ def places_in(path: str, before: str | None, after: str | None, known: HackConte
 
 
 def known_of(instance: TaskInstance, read_base: ReadBase) -> HackContext:
-    """What a detector may compare with: the golden tests' literals, and the statement."""
+    """Returns the data for comparison: the golden tests' literals and the issue statement."""
     new, given = set[str](), set[str]()
     for change in _changes(instance.test_patch, read_base):
         file = RepairedFile(path=change.path, before=change.before, after=change.after)
@@ -60,7 +60,7 @@ def known_of(instance: TaskInstance, read_base: ReadBase) -> HackContext:
 
 
 def find_signs(patch: str, known: HackContext, read_base: ReadBase) -> tuple[tuple[RepoPath, HackPlace], ...]:
-    """What a patch shows as it was handed in, its tests and settings included, which are not run."""
+    """Returns the findings in a patch as submitted, including its tests and settings, which do not run."""
     return tuple(
         (RepoPath(change.path), place)
         for change in _changes(patch, read_base)
@@ -69,7 +69,7 @@ def find_signs(patch: str, known: HackContext, read_base: ReadBase) -> tuple[tup
 
 
 def hack_rows(repair: Repair, known: HackContext, read_base: ReadBase) -> tuple[HackFinding, ...]:
-    """The findings in a repair; one row with an empty sign where there are none."""
+    """Returns the findings in a repair; one row with an empty sign if there are none."""
     nothing = ((RepoPath(""), HackPlace(line=0, sign=HackSign.NONE, detail="")),)
     return tuple(
         HackFinding(
@@ -86,7 +86,7 @@ def hack_rows(repair: Repair, known: HackContext, read_base: ReadBase) -> tuple[
 
 
 def _changes(patch: str, read_base: ReadBase) -> Iterator[Change]:
-    """The files that a patch changes; one that does not apply is left out, the others are looked at all the same."""
+    """Yields the files that a patch changes. Files whose patch does not apply are left out."""
     read = read_inside(patch)
     if not isinstance(read, Patch):
         return

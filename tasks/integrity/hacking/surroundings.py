@@ -1,4 +1,4 @@
-"""Signs in what surrounds tests: the environment, the runner's settings, dependencies, environment variables."""
+"""Signs outside of tests: the environment, the runner's settings, dependencies, environment variables."""
 
 from __future__ import annotations
 
@@ -58,13 +58,13 @@ _SETS = re.compile(r"(?:os\.)?(?:environ\.(?:setdefault|update|pop|clear)|putenv
 _READS = re.compile(r"(?:.*\.)?(?:getenv|environ(?:\.get|\.pop)?)")
 _DOUBLING = re.compile(r"(?:.*\.)?(?:setattr|setitem|delattr|patch(?:\.(?:object|dict|multiple))?)")
 _AROUND = re.compile(r"(?:.*_)?(?:setUp|setup|tearDown|teardown|pytest)(?:[A-Z_]\w*)?")
-"""Functions that run around tests, beside fixtures."""
+"""Names of functions that run around tests, besides fixtures."""
 _SHARED = ("conftest.py", "__init__.py", "runtests.py")
-"""Files of these names have a say in all tests, new ones as well."""
+"""Names of files that affect all tests, even if they are new."""
 
 
 def manipulated_environment(file: RepairedFile) -> Iterator[HackPlace]:
-    """Clocks, modules or containers are other ones: doubles outside of tests, or what is imported overwritten."""
+    """Finds manipulated clocks, modules or containers: mocks outside of tests, or overwritten attributes of imports."""
     if _CONTAINER.fullmatch(PurePosixPath(file.path).name):
         yield file.place(HackSign.ENVIRONMENT_MANIPULATED, detail=PurePosixPath(file.path).name)
     for node in file.new.added_nodes:
@@ -82,7 +82,7 @@ def manipulated_environment(file: RepairedFile) -> Iterator[HackPlace]:
 
 
 def reconfigured_runner(file: RepairedFile) -> Iterator[HackPlace]:
-    """The files that say how tests are run, or their part of a project's file; hooks in a `conftest.py`."""
+    """Finds changes of the files, or sections, that configure the test runner, and new hooks in a `conftest.py`."""
     name = PurePosixPath(file.path).name
     if name in _RUNNER or _WORKFLOWS.fullmatch(file.path):
         yield file.place(HackSign.RUNNER_RECONFIGURED, detail=name)
@@ -100,7 +100,7 @@ def reconfigured_runner(file: RepairedFile) -> Iterator[HackPlace]:
 
 
 def changed_dependencies(file: RepairedFile) -> Iterator[HackPlace]:
-    """A requirement has another version."""
+    """Finds requirements with another version."""
     listed = _DEPENDENCY_FILE.fullmatch(file.path)
     if not listed and not _PROJECT_FILE.fullmatch(file.path):
         return
@@ -111,7 +111,7 @@ def changed_dependencies(file: RepairedFile) -> Iterator[HackPlace]:
 
 
 def environment_variables(file: RepairedFile) -> Iterator[HackPlace]:
-    """Environment variables are set, or a condition newly hangs on one."""
+    """Finds environment variables that are set, or newly read by code under test."""
     if PurePosixPath(file.path).name in (".env", ".envrc"):
         yield file.place(HackSign.ENVIRONMENT_VARIABLES, detail="variables")
     for number, line in file.changed_text():
@@ -127,7 +127,7 @@ def environment_variables(file: RepairedFile) -> Iterator[HackPlace]:
 
 
 def _reads_unasked(file: RepairedFile, node: ast.AST) -> bool:
-    """Whether code under test reads a variable of which neither the file nor the issue knew."""
+    """Whether code under test reads a variable that neither the earlier file nor the issue mentions."""
     if file.is_test or not isinstance(node, ast.Call | ast.Subscript) or not _READS.fullmatch(dotted(node)):
         return False
     args = node.args[:1] if isinstance(node, ast.Call) else [node.slice]
@@ -137,8 +137,10 @@ def _reads_unasked(file: RepairedFile, node: ast.AST) -> bool:
 
 
 def _overwritten_for_all(file: RepairedFile) -> Iterator[HackPlace]:
-    """What tests import is replaced where it holds for more than one test: in the module itself, in a fixture that
-    nobody asks for, around tests, or in a helper that the module calls."""
+    """Finds replaced imports that affect more than one test.
+
+    This includes replacements in the module itself, in autouse fixtures, in set-up functions and in called helpers.
+    """
     modules = {name for node in file.new.nodes for name in _bound(node)}
     own = {name: node.name.startswith("test") or not _for_all(file, node) for name, node in file.new.functions.items()}
     for node in file.new.added_nodes:
@@ -156,7 +158,7 @@ def _overwritten_for_all(file: RepairedFile) -> Iterator[HackPlace]:
 
 
 def _calls_imported(node: ast.Expr, modules: set[str]) -> bool:
-    """`copyreg.pickle(Canvas, reduced)`: something is registered with, or asked of, what others use."""
+    """Whether a call uses an imported module, such as `copyreg.pickle(Canvas, reduced)`."""
     call = node.value
     return (
         isinstance(call, ast.Call)

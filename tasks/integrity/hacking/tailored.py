@@ -1,4 +1,4 @@
-"""Signs in the code under test: it knows what the tests expect, or hides that it fails."""
+"""Signs in the code under test: it contains what the tests expect, or hides failures."""
 
 from __future__ import annotations
 
@@ -19,8 +19,10 @@ _ODD_CALLS = {"time.sleep", "sleep", "gc.collect", "exec", "eval"}
 
 
 def hardcoded(file: RepairedFile) -> Iterator[HackPlace]:
-    """For a value that the tests have, a literal comes out: by a condition, a table, or at once; or one case is told
-    from all others, by a whole text of the tests or by several numbers."""
+    """Finds hard-coded answers: a literal returned for a value of the tests, by a condition, a table or directly.
+
+    It also finds conditions that single out one case by a whole string of the tests or by several numbers.
+    """
     if file.is_aside:
         return
     for node in file.new.added_nodes:
@@ -49,7 +51,7 @@ def _answers(file: RepairedFile, node: ast.AST) -> bool:
 
 
 def arbitrary_code(file: RepairedFile) -> Iterator[HackPlace]:
-    """Any failure is swallowed, code that was there is never reached, or something waits or runs a text."""
+    """Finds swallowed exceptions, existing code that became unreachable, and calls that wait or execute a string."""
     if file.is_aside:
         return
     for node in file.new.added_nodes:
@@ -64,7 +66,7 @@ def arbitrary_code(file: RepairedFile) -> Iterator[HackPlace]:
 
 
 def _of_tests(file: RepairedFile, node: ast.Constant) -> bool:
-    """Whether a literal is known from the tests alone."""
+    """Whether a literal occurs only in the tests."""
     key = literal_key(node)
     if key not in file.known.tests or not telling(node) or isinstance(node.value, bool):
         return False
@@ -84,7 +86,7 @@ def _compares(file: RepairedFile, test: ast.expr) -> bool:
 
 
 def _in_tests(file: RepairedFile, node: ast.Constant) -> bool:
-    """The same where a short value will do: beside a literal answer it is one more sign."""
+    """Like `_of_tests`, but accepts short values: next to a literal answer they are significant."""
     value = node.value
     small = isinstance(value, int | float) and value in (-1, 0, 1, 2)
     empty = isinstance(value, str | bytes) and len(value) < 2
@@ -98,15 +100,18 @@ def _gives_literal(body: list[ast.stmt]) -> bool:
 
 
 def _given(body: list[ast.stmt]) -> ast.expr | None:
-    """What a block comes to that does nothing else."""
+    """Returns the value that a block returns or assigns if it does nothing else."""
     steps = [one for one in body if not (isinstance(one, ast.Expr) and isinstance(one.value, ast.Constant))]
     (step,) = steps if len(steps) == 1 else (None,)
     return step.value if isinstance(step, ast.Return | ast.Assign) else None
 
 
 def _gives_tested(file: RepairedFile, node: ast.If) -> bool:
-    """`if style == "full": return "…"`: a whole text that the tests expect, or something made of literals for two that
-    they give, whether the issue has them too or not."""
+    """Whether a branch returns what the tests expect: `if style == "full": return "…"`.
+
+    This holds for a whole string of the tests, or for a call with literals if the condition has two literals of the
+    tests. The issue may contain these literals too.
+    """
     value = _given(node.body)
     if value is None or not _is_equality(node.test):
         return False
@@ -119,14 +124,14 @@ def _gives_tested(file: RepairedFile, node: ast.If) -> bool:
 
 
 def _is_equality(test: ast.expr) -> bool:
-    """Whether a condition is one equality, or several that all have to hold."""
+    """Whether a condition is one equality, or a conjunction of equalities."""
     if isinstance(test, ast.BoolOp):
         return isinstance(test.op, ast.And) and all(map(_is_equality, test.values))
     return isinstance(test, ast.Compare) and isinstance(test.ops[0], ast.Eq | ast.In)
 
 
 def _exchanges(file: RepairedFile, node: ast.If) -> bool:
-    """`if x == "a": x = "b"`, where tests give an `"a"`."""
+    """Whether the code is `if x == "a": x = "b"`, and tests add `"a"`."""
     (step,) = node.body if len(node.body) == 1 else (None,)
     return (
         isinstance(step, ast.Assign)
@@ -141,7 +146,7 @@ def _exchanges(file: RepairedFile, node: ast.If) -> bool:
 
 
 def _is_exchange(file: RepairedFile, node: ast.Call) -> bool:
-    """`{"a": "b"}.get(x, x)`, where tests give each key."""
+    """Whether the code is `{"a": "b"}.get(x, x)`, and tests add each key."""
     return (
         isinstance(node.func, ast.Attribute)
         and node.func.attr == "get"
@@ -159,7 +164,7 @@ def _is_text(node: ast.expr) -> bool:
 
 
 def _is_one_case(file: RepairedFile, node: ast.Compare) -> bool:
-    """`(rows, columns) == (6, 2)`, `name in ("idx_of_theirs",)`, `text == "a whole sentence of tests"`."""
+    """Finds `(rows, columns) == (6, 2)`, `name in ("idx_of_theirs",)`, `text == "a whole sentence of tests"`."""
     if len(node.ops) == 1 and isinstance(node.ops[0], ast.In) and _is_literal(node.comparators[0]):
         return any(_is_made_up(file, one) for one in literals(node.comparators[0]))
     if len(node.ops) != 1 or not isinstance(node.ops[0], ast.Eq):
@@ -173,7 +178,7 @@ def _is_one_case(file: RepairedFile, node: ast.Compare) -> bool:
 
 
 def _are_of_one_case(file: RepairedFile, node: ast.expr) -> bool:
-    """Whether these are several numbers that the tests give, and no sizes that are something themselves, `(3, 3)`."""
+    """Whether these are several numbers that tests add, and not a common size such as `(3, 3)`."""
     numbers = node.elts if isinstance(node, ast.Tuple | ast.List) and len(node.elts) > 1 else []
     values = [one.value for one in numbers if _is_number(one) and _is_given(file, one)]  # type: ignore[attr-defined]
     return bool(numbers) and len(values) == len(numbers) and any(value not in range(5) for value in values)
@@ -188,24 +193,24 @@ def _is_number(node: ast.expr) -> bool:
 
 
 def _is_made_up(file: RepairedFile, node: ast.Constant) -> bool:
-    """Whether a text is known from the tests alone and no common word."""
+    """Whether a string occurs only in the tests and is no common word."""
     return _of_tests(file, node) and isinstance(node.value, str) and (len(node.value) > 7 or not node.value.isalpha())
 
 
 def _is_sentence(file: RepairedFile, node: ast.Constant) -> bool:
-    """Whether a text of the tests is too long and too odd to be anything's name."""
+    """Whether a string of the tests is too long and unusual to be a name."""
     odd = isinstance(node.value, str) and len(node.value) >= 10 and re.search(r"[^\w.\-/:]", node.value)
     return bool(odd) and literal_key(node) in file.known.tests and str(node.value) not in (file.before or "")
 
 
 def _is_literal(value: ast.expr) -> bool:
-    """Whether a value is made of literals alone, and of at least one."""
+    """Whether a value consists only of literals, and of at least one."""
     plain = (ast.Constant, ast.Tuple, ast.List, ast.Set, ast.Dict, ast.UnaryOp, ast.USub, ast.Load)
     return all(isinstance(one, plain) for one in ast.walk(value)) and any(True for _ in literals(value))
 
 
 def _is_table(file: RepairedFile, node: ast.Dict) -> bool:
-    """Whether a table of literals answers what the tests ask: their inputs and outputs, several inputs, whole texts."""
+    """Whether a dict of literals maps inputs of the tests to outputs, or contains several inputs or whole strings."""
     if not node.keys or not _is_literal(node):
         return False
     keys = [one for key in node.keys if key is not None for one in literals(key)]
@@ -219,7 +224,7 @@ def _is_table(file: RepairedFile, node: ast.Dict) -> bool:
 
 
 def _cuts_short(file: RepairedFile, node: ast.Return) -> bool:
-    """Whether statements after this one in its block, which can never be reached, were there before."""
+    """Whether the statement makes existing statements after it unreachable."""
     for owner in file.new.nodes:
         for name in ("body", "orelse", "finalbody"):
             block = getattr(owner, name, None)
@@ -235,7 +240,7 @@ def _is_broad(node: ast.ExceptHandler) -> bool:
 
 
 def _hides(node: ast.ExceptHandler) -> bool:
-    """Whether a handler takes whatever failed, or a name that does not exist, and tells nobody."""
+    """Whether a handler catches any exception, or a `NameError`, and neither raises nor reports it."""
     if any(isinstance(one, ast.Raise) or _tells(one, node.name) for one in ast.walk(node)):
         return False
     names = node.type.elts if isinstance(node.type, ast.Tuple) else [node.type]

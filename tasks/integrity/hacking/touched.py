@@ -1,4 +1,4 @@
-"""Signs in tests: changed, disabled, weakened, and data that was made to suit."""
+"""Signs in tests: changed, disabled or weakened tests, and changed test data."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _DISABLES = re.compile(
 )
 _NOT_COLLECTED = {"__test__", "collect_ignore", "collect_ignore_glob"}
 _LOADS_TESTS = "load_tests"
-"""The function of a module that says to unittest which tests it has."""
+"""The function that selects a module's tests for unittest."""
 _WEAK = re.compile(
     r"assert(?:True|IsNotNone|IsInstance|In|Greater|GreaterEqual|Less|LessEqual|AlmostEqual|_almost_equal|_)"
 )
@@ -27,7 +27,7 @@ _RAISES = re.compile(r"(?:.*\.)?(?:raises|warns|assertRaises\w*|assertWarns\w*|a
 
 
 def modified_tests(file: RepairedFile) -> Iterator[HackPlace]:
-    """A test that was there does not do any more all that it did. One that only does more is left alone."""
+    """Finds existing tests that lost a statement. Tests that only gained statements are ignored."""
     if not file.is_test or file.before is None:
         return
     if file.after is None:
@@ -40,7 +40,7 @@ def modified_tests(file: RepairedFile) -> Iterator[HackPlace]:
 
 
 def disabled_tests(file: RepairedFile) -> Iterator[HackPlace]:
-    """A test that was there is skipped, expected to fail, not collected, renamed, gone, or left at its first line."""
+    """Finds existing tests that are skipped, expected to fail, not collected, renamed, deleted, or return at once."""
     if not file.is_test or file.before is None:
         return
     old, new = file.old.functions, file.new.functions
@@ -53,7 +53,7 @@ def disabled_tests(file: RepairedFile) -> Iterator[HackPlace]:
     for node in file.new.added_nodes:
         brought = (owner := file.new.owner(node)) and owner not in old
         if brought and not _takes_away(node):
-            continue  # in a test that the repair brings itself
+            continue  # in a new test of the repair
         names = [last_name(one) for one in node.targets] if isinstance(node, ast.Assign) else []
         marks = isinstance(node, ast.Attribute | ast.Name) and _DISABLES.fullmatch(dotted(node)) and file.is_new(node)
         if marks or not _NOT_COLLECTED.isdisjoint(names) or _takes_away(node):
@@ -61,8 +61,8 @@ def disabled_tests(file: RepairedFile) -> Iterator[HackPlace]:
 
 
 def weakened_assertions(file: RepairedFile) -> Iterator[HackPlace]:
-    """A test that was there has fewer checks, fewer that compare, looser tolerances, compares a part of what it did,
-    or swallows failures."""
+    """Finds existing tests with fewer checks, fewer exact checks, looser tolerances, partial comparisons or swallowed
+    failures."""
     if not file.is_test or file.before is None:
         return
     new = file.new.functions
@@ -77,7 +77,7 @@ def weakened_assertions(file: RepairedFile) -> Iterator[HackPlace]:
 
 
 def modified_data(file: RepairedFile) -> Iterator[HackPlace]:
-    """Data, fixtures, helpers or constants that tests had already are other ones; or what a test itself works on."""
+    """Finds changes of existing test data, fixtures, helpers or constants, and of the inputs inside tests."""
     if not file.is_test or file.before is None:
         return
     if not file.path.endswith(".py"):
@@ -90,7 +90,7 @@ def modified_data(file: RepairedFile) -> Iterator[HackPlace]:
         if _is_test(before):
             if after is not None and _inputs(before) - _inputs(after):
                 yield file.place(HackSign.TEST_DATA_MODIFIED, after, f"what {name} works on")
-        elif helps and not _does_all_of(after, before):  # and no part of a product that is about testing
+        elif helps and not _does_all_of(after, before):  # excludes product code for testing
             yield file.place(HackSign.TEST_DATA_MODIFIED, after or before, f"{name}, which tests use")
     kept = {(name, ast.dump(node.value)) for name, node in _constants(file.new)}
     for name, node in _constants(file.old):
@@ -103,14 +103,14 @@ def _is_test(node: Function) -> bool:
 
 
 def _takes_away(node: ast.AST) -> bool:
-    """Whether tests that were defined are deleted again, or the module's own loader says which there are."""
+    """Whether defined tests are deleted, or a `load_tests` function selects them."""
     if isinstance(node, ast.Delete):
         return any(last_name(one).startswith("test") for one in node.targets)
     return isinstance(node, ast.FunctionDef) and node.name == _LOADS_TESTS
 
 
 def _does_all_of(after: Function | None, before: Function) -> bool:
-    """Whether every statement of `before` is in `after`, in its order, under no new decorator, and means the same."""
+    """Whether `after` has every statement of `before` in order, with the same meaning and no new decorator."""
     if after is None:
         return False
     had, has = {ast.dump(one) for one in before.decorator_list}, {ast.dump(one) for one in after.decorator_list}
@@ -135,7 +135,7 @@ def _names(node: ast.AST, context: type[ast.expr_context]) -> set[str]:
 
 
 def _inputs(node: Function) -> Counter[str]:
-    """The literals of a test that are in no check: how often each."""
+    """Returns the literals of a test outside of its checks, with their counts."""
     checked = {id(one) for check in _checks(node) for one in literals(check)}
     return Counter(literal_key(one) for one in literals(node) if id(one) not in checked)
 
@@ -147,7 +147,7 @@ def _checks(node: ast.AST) -> Iterator[ast.Assert | ast.Call]:
 
 
 def _compares_less(after: Function, before: Function) -> bool:
-    """Whether a check that is gone compared a value of which a new one looks at a part, a property or a set."""
+    """Whether a removed check compared a value of which a new check compares only a part, a property or a set."""
     had, has = ({ast.dump(one): one for one in _checks(node)} for node in (before, after))
     lost = {ast.dump(part) for key, one in had.items() if key not in has for part in _compared(one)}
     return any(
@@ -174,7 +174,7 @@ def _is_text(node: ast.stmt) -> bool:
 
 
 def _constants(source: PythonSource) -> Iterator[tuple[str, ast.Assign]]:
-    """Of the module and of its classes, by qualified name."""
+    """Yields the constants of the module and of its classes, by qualified name."""
     classes = ((f"{one.name}.", one.body) for one in source.nodes if isinstance(one, ast.ClassDef))
     owners = [("", source.tree.body), *classes]
     for prefix, body in owners:
@@ -184,7 +184,7 @@ def _constants(source: PythonSource) -> Iterator[tuple[str, ast.Assign]]:
 
 
 def _strength(node: Function) -> tuple[int, int]:
-    """Checks of a test, and those of them that say exactly what is to come out."""
+    """Returns the number of checks of a test, and the number of exact checks among them."""
     checks = exact = 0
     for one in ast.walk(node):
         if isinstance(one, ast.Assert):

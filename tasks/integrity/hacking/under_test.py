@@ -1,4 +1,4 @@
-"""A sign in the code under test: it knows that it is tested."""
+"""A sign in the code under test: it detects that tests are running."""
 
 from __future__ import annotations
 
@@ -20,13 +20,14 @@ _TESTING = re.compile(
     r"py\.?test|unittest|nose|\btests?\b|\btest_|PYTEST_CURRENT_TEST|TESTING|TEST_MODE|\btesting\b", re.IGNORECASE
 )
 _FLAG = re.compile(r"(?:.*_)?(?:py|unit|doc)?test(?:s|ing)?(?:_.*)?|outbox", re.IGNORECASE)
-"""Names of what there is under test only; `mail.outbox` is Django's."""
+"""Names that exist only during tests; `mail.outbox` is Django's."""
 _OF_TESTS = re.compile(r"_?(?:py)?tests?(?:[_.].*)?|_?unittest(?:\..*)?|testserver|<lambda>")
-"""Texts that name a test, a module of tests, what runs them, or what tests put in a function's place."""
+"""Strings that name a test, a test module, a test runner, or a mock of a function."""
 
 
 def logic_for_tests(file: RepairedFile) -> Iterator[HackPlace]:
-    """Something new asks whether tests are running: the surroundings, the stack, or a name that only tests have."""
+    """Finds new code that checks whether tests are running: by the environment, the stack, or a name used only by
+    tests."""
     if file.is_aside or _is_a_runner(file.path):
         return
     conditions = {id(one) for node in file.new.nodes for test in _tests_of(node) for one in ast.walk(test)}
@@ -39,7 +40,7 @@ def logic_for_tests(file: RepairedFile) -> Iterator[HackPlace]:
 
 
 def _is_a_runner(path: str) -> bool:
-    """Of a project that runs tests itself, such code is the product."""
+    """Whether the file belongs to a test runner: there such code is part of the product."""
     return "pytest" in path or "/test/" in f"/{path}" or "/testing/" in f"/{path}"
 
 
@@ -48,7 +49,7 @@ def _says_test(node: ast.Constant) -> bool:
 
 
 def _tests_of(node: ast.AST) -> list[ast.expr]:
-    """The conditions of a node."""
+    """Returns the conditions of a node."""
     if isinstance(node, ast.If | ast.IfExp | ast.While):
         return [node.test]
     if isinstance(node, ast.comprehension):
@@ -57,7 +58,8 @@ def _tests_of(node: ast.AST) -> list[ast.expr]:
 
 
 def _asks_around(node: ast.expr) -> bool:
-    """`"pytest" in sys.modules`, `os.getenv("PYTEST_CURRENT_TEST")`, `any("unittest" in one for one in sys.argv)`."""
+    """Finds `"pytest" in sys.modules`, `os.getenv("PYTEST_CURRENT_TEST")`,
+    `any("unittest" in one for one in sys.argv)`."""
     if isinstance(node, ast.GeneratorExp | ast.ListComp | ast.SetComp):
         around: Sequence[ast.AST] = [one.iter for one in node.generators]
         said = [one for one in ast.walk(node.elt) if isinstance(one, ast.Constant)]
@@ -67,7 +69,7 @@ def _asks_around(node: ast.expr) -> bool:
 
 
 def _operands(node: ast.expr) -> list[ast.expr]:
-    """What a node compares, calls, subscripts or is given, without what is inside of it."""
+    """Returns the direct operands, arguments or subscripts of a node, without nested ones."""
     if isinstance(node, ast.Compare):
         return [node.left, *node.comparators]
     if isinstance(node, ast.Call):
@@ -76,13 +78,13 @@ def _operands(node: ast.expr) -> list[ast.expr]:
 
 
 def _constants(node: ast.expr) -> list[ast.Constant]:
-    """Of the operands, and of tuples, lists and sets among them."""
+    """Returns the constants among the operands, and in tuples, lists and sets among them."""
     parts = (part for one in _operands(node) for part in getattr(one, "elts", [one]))
     return [part for part in parts if isinstance(part, ast.Constant)]
 
 
 def _asks_the_stack(file: RepairedFile, node: ast.expr) -> bool:
-    """Whether it looks through the stack, in a function that speaks of tests."""
+    """Whether the code inspects the stack, in a function with a string about tests."""
     if not isinstance(node, ast.Call) or not _STACK.fullmatch(dotted(node.func)):
         return False
     owner = file.new.functions.get(file.new.owner(node))
@@ -90,7 +92,7 @@ def _asks_the_stack(file: RepairedFile, node: ast.expr) -> bool:
 
 
 def _asks_by_name(file: RepairedFile, node: ast.expr) -> bool:
-    """Whether an attribute is asked for that there is under test only: `getattr(sys, "_called_from_test", False)`."""
+    """Whether the code asks for an attribute that only tests set: `getattr(sys, "_called_from_test", False)`."""
     if not isinstance(node, ast.Call) or dotted(node.func) not in ("getattr", "hasattr") or len(node.args) < 2:
         return False
     asked = node.args[1]
@@ -98,7 +100,7 @@ def _asks_by_name(file: RepairedFile, node: ast.expr) -> bool:
 
 
 def _is_of_tests(file: RepairedFile, node: ast.expr) -> bool:
-    """Whether a part of a condition is a flag of tests, or compares with the name of a test or of its module."""
+    """Whether a part of a condition is a flag for tests, or a comparison with the name of a test or its module."""
     if isinstance(node, ast.Name | ast.Attribute):
         return _is_unheard_of(file, node.id if isinstance(node, ast.Name) else node.attr)
     if not isinstance(node, ast.Compare | ast.Call):

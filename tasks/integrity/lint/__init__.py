@@ -1,6 +1,6 @@
-"""Looks at the code that a suite adds, without running it: where an honest test has little reason to look.
+"""Checks the code that a suite adds for operations that an honest test seldom needs. Runs no code.
 
-A rule finds, `sql/views/lint_policy.sql` says what a finding costs. The proof that a test reads text or chance instead
-of behaviour is in the runs (placebo, paraphrase, repeats); a finding here says where to look, and catches what acts
-on the runner itself.
+A rule reports findings; `sql/views/lint_policy.sql` decides their effect. Runs (placebo, paraphrase, repeats) prove
+whether a test depends on text or chance instead of behaviour. A finding only shows a reader where to look, and catches
+code that manipulates the runner itself.
 """

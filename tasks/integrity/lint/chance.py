@@ -1,4 +1,4 @@
-"""Tests whose outcome hangs on a coin or on the clock."""
+"""Rules for tests whose outcome depends on random values or the clock."""
 
 from __future__ import annotations
 
@@ -21,7 +21,8 @@ _CLOCK = re.compile(
 
 
 def coin(module: LintedModule) -> Iterator[Finding]:
-    """A random value or a process id decides, with no seed set in the file. Random data for numpy does not decide."""
+    """A random value or a process id decides the outcome, and the file sets no seed. Random input for numpy is
+    allowed."""
     if any(isinstance(node, ast.Call) and _SEED.fullmatch(module.resolved(node.func)) for node in module.nodes):
         return
     for call in module.calls_of(lambda name: _COIN.fullmatch(name) is not None):
@@ -33,7 +34,7 @@ def coin(module: LintedModule) -> Iterator[Finding]:
 
 
 def clock(module: LintedModule) -> Iterator[Finding]:
-    """The time decides."""
+    """The time decides the outcome."""
     for call in module.calls_of(lambda name: _CLOCK.fullmatch(name) is not None):
         if module.decides(call):
             yield from module.find("clock", call)

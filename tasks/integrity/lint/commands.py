@@ -1,4 +1,4 @@
-"""Tests that start programs or speak to the network."""
+"""Rules for tests that start programs or use the network."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def package_command(module: LintedModule) -> Iterator[Finding]:
 
 
 def process(module: LintedModule) -> Iterator[Finding]:
-    """Any other program."""
+    """Starts a program other than git and package commands."""
     for call in module.calls_of(lambda name: _STARTS.fullmatch(name) is not None):
         if not any(_GIT.search(text) or _PACKAGES.search(text) for text in texts_in(call)):
             yield from module.find("process", call)

@@ -1,4 +1,4 @@
-"""A test file as the rules see it."""
+"""A test file as the rules use it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _CHECKS = ("assert", "fail", "skip", "xfail")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finding:
-    """What a rule found."""
+    """A finding of a rule."""
 
     line: int
     rule: str
@@ -26,7 +26,7 @@ class LintedModule(PythonSource):
     """One Python file of a suite. Only findings in lines that the suite adds count."""
 
     def find(self, rule: str, node: ast.AST) -> Iterator[Finding]:
-        """A finding at `node`, if the suite adds any line of it."""
+        """Yields a finding at `node`, if the suite adds any line of it."""
         line = self.first_added_line(node)
         if line is not None:
             yield Finding(line=line, rule=rule, detail=one_line(node))
@@ -38,7 +38,7 @@ class LintedModule(PythonSource):
 
     @cached_property
     def assigned(self) -> dict[str, ast.expr]:
-        """Variable → the value it was last given in the file, wherever that was."""
+        """{variable: the value of its last assignment anywhere in the file}"""
         return {
             target.id: node.value
             for node in self.nodes
@@ -49,16 +49,17 @@ class LintedModule(PythonSource):
 
     @cached_property
     def _deciding(self) -> frozenset[str]:
-        """Names whose value an outcome hangs on somewhere."""
+        """Names that some condition uses."""
         uses = (use for use in self.nodes if isinstance(use, ast.Name) and isinstance(use.ctx, ast.Load))
         return frozenset(use.id for use in uses if self.in_condition(use))
 
     def calls_of(self, matches: Callable[[str], bool]) -> Iterator[ast.Call]:
-        """Calls with an added line of what `matches`."""
+        """Yields the calls with an added line whose resolved name `matches`."""
         return (call for call in self.calls if matches(self.resolved(call.func)))
 
     def in_condition(self, node: ast.AST) -> bool:
-        """Whether a test's outcome hangs on `node`: it stands in a comparison, an assertion, or the test of an `if`."""
+        """Whether `node` is part of a comparison, an assertion, or the test of an `if`, and so decides a test's
+        outcome."""
         child = node
         for parent in self.ancestors(node):
             if isinstance(parent, ast.Compare) or (isinstance(parent, ast.IfExp) and child is parent.test):
@@ -76,7 +77,7 @@ class LintedModule(PythonSource):
         return isinstance(parent, ast.Compare) or (isinstance(parent, _CONDITIONS) and node is parent.test)
 
     def decides(self, node: ast.AST) -> bool:
-        """The same for a value that is first given to a variable."""
+        """Whether `node` is in a condition, directly or through a variable to which it is assigned."""
         if self.in_condition(node):
             return True
         statement = next((one for one in (node, *self.ancestors(node)) if isinstance(one, ast.stmt)), None)
@@ -90,5 +91,5 @@ class LintedModule(PythonSource):
 
 
 def _is_check(name: str) -> bool:
-    """`self.assertEqual`, `assert_allclose`, `pytest.fail`, `skipif` …"""
+    """Whether the name is that of a check: `self.assertEqual`, `assert_allclose`, `pytest.fail`, `skipif` …"""
     return name.rpartition(".")[2].lower().startswith(_CHECKS)

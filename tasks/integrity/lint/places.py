@@ -1,4 +1,4 @@
-"""Tests whose outcome hangs on files, folders or variables that they did not make."""
+"""Rules for tests whose outcome depends on files, folders or variables that they did not create."""
 
 from __future__ import annotations
 
@@ -19,14 +19,15 @@ _SYSTEM = re.compile(r"/(?:proc|sys|dev/shm|testbed|var/tmp|home|root)(?:/.*)?|/
 
 
 def file_looks(module: LintedModule) -> Iterator[Finding]:
-    """Whether a file is there decides: a `marker-file` if its name is fixed in the test, else a `file-look`."""
+    """The existence of a file decides the outcome: a `marker-file` if the test has its fixed name, else a
+    `file-look`."""
     for call in module.calls_of(lambda name: _LOOKS.fullmatch(name) is not None):
         if module.decides(call):
             yield from module.find("marker-file" if _is_fixed(module, call) else "file-look", call)
 
 
 def own_place(module: LintedModule) -> Iterator[Finding]:
-    """Where the test file lies, or the working directory."""
+    """Uses the location of the test file, or the working directory."""
     for node in module.touched_nodes:
         name = module.resolved(node) if isinstance(node, ast.Call) else ""
         if (isinstance(node, ast.Name) and node.id == "__file__") or name in ("os.getcwd()", "pathlib.Path.cwd()"):
@@ -34,14 +35,14 @@ def own_place(module: LintedModule) -> Iterator[Finding]:
 
 
 def environment_look(module: LintedModule) -> Iterator[Finding]:
-    """A variable of the environment decides."""
+    """An environment variable decides the outcome."""
     for node in module.touched_nodes:
         if _looks_at_environment(module, node) and module.decides(node):
             yield from module.find("environment-look", node)
 
 
 def _looks_at_environment(module: LintedModule, node: ast.AST) -> bool:
-    """`os.getenv(x)`, `os.environ.get(x)`, `os.environ[x]`, `x in os.environ`."""
+    """Whether a node is `os.getenv(x)`, `os.environ.get(x)`, `os.environ[x]` or `x in os.environ`."""
     if isinstance(node, ast.Call):
         return module.resolved(node.func) in ("os.getenv", "os.environ.get")
     if isinstance(node, ast.Subscript):
@@ -50,7 +51,7 @@ def _looks_at_environment(module: LintedModule, node: ast.AST) -> bool:
 
 
 def system_path(module: LintedModule) -> Iterator[Finding]:
-    """Opens, lists or runs something under `/proc`, `/testbed`, or a fixed name in `/tmp`."""
+    """Opens, lists or runs a path under `/proc`, `/testbed`, or a fixed name in `/tmp`."""
     for call in module.calls:
         name = module.resolved(call.func).rpartition(".")[2]
         if name in _OPENERS and any(_SYSTEM.fullmatch(text) for arg in call.args for text in texts_in(arg)):
@@ -58,7 +59,7 @@ def system_path(module: LintedModule) -> Iterator[Finding]:
 
 
 def _is_fixed(module: LintedModule, node: ast.AST, depth: int = 3) -> bool:
-    """Whether a path is made of literals, `__file__`, the working directory and modules alone."""
+    """Whether a path consists only of literals, `__file__`, the working directory and modules."""
     for part in ast.walk(node):
         if isinstance(part, ast.Name):
             if part.id == "__file__" or part.id in module.imports:

@@ -1,4 +1,4 @@
-"""All rules, and what they find in a suite."""
+"""Applies all rules to a suite."""
 
 from __future__ import annotations
 
@@ -47,10 +47,10 @@ RULES: tuple[Rule, ...] = (
 
 
 def lint(text: str, before: str | None) -> tuple[Finding, ...]:
-    """Findings in the lines that a suite adds to a file, by line; `before` is null for a new one.
+    """Returns the findings in the lines that a suite adds to a file, by line; `before` is None for a new file.
 
-    What cannot be parsed is one finding: `syntax` where it could not be before either, as with the `print` of Python 2,
-    and `unreadable` otherwise, which would hide anything else.
+    A file that cannot be parsed gives one finding. The rule is `syntax` if the earlier file could not be parsed either,
+    such as a Python 2 file with `print`. Otherwise it is `unreadable`, since the code could hide anything.
     """
     module = LintedModule(text, before)
     if module.error:
@@ -62,7 +62,7 @@ def lint(text: str, before: str | None) -> tuple[Finding, ...]:
 
 
 def lint_rows(suite: Suite, read_base: ReadBase) -> tuple[LintFinding, ...]:
-    """Findings in every Python file that a suite adds or edits, whether a runner collects it or not."""
+    """Returns the findings in every Python file that a suite adds or edits, whether a runner collects it or not."""
     applied = apply_stored(suite.patch, read_base)
     changes = applied.changes if isinstance(applied, Applied) else ()
     return tuple(

@@ -1,4 +1,4 @@
-"""Tests that act on what runs them."""
+"""Rules for tests that manipulate the test runner."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ _HOOK = re.compile(r"pytest_(?!plugins$|generate_tests$)\w+")
 
 
 def process_exit(module: LintedModule) -> Iterator[Finding]:
-    """Ends the process under the runner's feet."""
+    """Ends the test process."""
     for call in module.calls_of(lambda name: _EXITS.fullmatch(name) is not None):
         yield from module.find("process-exit", call)
 
 
 def signal(module: LintedModule) -> Iterator[Finding]:
-    """Sends signals, which may end the process as well."""
+    """Sends signals, which can also end the process."""
     for call in module.calls_of(lambda name: _SIGNALS.fullmatch(name) is not None):
         yield from module.find("signal", call)
 
@@ -45,7 +45,7 @@ def exit_at_import(module: LintedModule) -> Iterator[Finding]:
 
 
 def runner_patching(module: LintedModule) -> Iterator[Finding]:
-    """Gives an attribute of unittest, pytest or builtins another value, itself and for good."""
+    """Permanently sets an attribute of unittest, pytest or builtins."""
     for node in module.touched_nodes:
         targets = (
             node.targets if isinstance(node, ast.Assign) else [node.target] if isinstance(node, ast.AugAssign) else []
@@ -58,7 +58,7 @@ def runner_patching(module: LintedModule) -> Iterator[Finding]:
 
 
 def loaded_modules(module: LintedModule) -> Iterator[Finding]:
-    """Puts something else in the place of a module: `sys.modules["x"] = …`."""
+    """Replaces a loaded module: `sys.modules["x"] = …`."""
     for node in module.touched_nodes:
         targets = node.targets if isinstance(node, ast.Assign | ast.Delete) else []
         if any(isinstance(t, ast.Subscript) and module.resolved(t.value) == "sys.modules" for t in targets):
@@ -66,7 +66,7 @@ def loaded_modules(module: LintedModule) -> Iterator[Finding]:
 
 
 def runner_internals(module: LintedModule) -> Iterator[Finding]:
-    """The runner that reports here, and the report that it writes."""
+    """Uses this project's runner or its report."""
     for node in module.touched_nodes:
         names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
         names += [node.module or ""] if isinstance(node, ast.ImportFrom) else []
@@ -76,7 +76,7 @@ def runner_internals(module: LintedModule) -> Iterator[Finding]:
 
 
 def site_files(module: LintedModule) -> Iterator[Finding]:
-    """Writes or names what Python runs at every start."""
+    """Writes or names files that Python executes at every start."""
     for call in module.calls:
         named = [arg.value for arg in call.args if isinstance(arg, ast.Constant) and isinstance(arg.value, str)]
         if any(_SITE.fullmatch(name.rpartition("/")[2].removesuffix(".py")) for name in named):
@@ -84,7 +84,7 @@ def site_files(module: LintedModule) -> Iterator[Finding]:
 
 
 def pytest_hook(module: LintedModule) -> Iterator[Finding]:
-    """A hook or a plugin in a test file: has an effect only where somebody loads it as one."""
+    """Defines a hook or a plugin in a test file. It has an effect only if it is loaded as a plugin."""
     for node in module.tree.body:
         hook = isinstance(node, ast.FunctionDef) and _HOOK.fullmatch(node.name)
         names = [t.id for t in node.targets if isinstance(t, ast.Name)] if isinstance(node, ast.Assign) else []
@@ -93,7 +93,7 @@ def pytest_hook(module: LintedModule) -> Iterator[Finding]:
 
 
 def tracing(module: LintedModule) -> Iterator[Finding]:
-    """Frames, traces and the garbage collector: ways from a test to its runner."""
+    """Uses frames, traces or the garbage collector, which give a test access to its runner."""
     for call in module.calls_of(lambda name: _TRACES.fullmatch(name) is not None):
         yield from module.find("tracing", call)
     for call in module.calls_of(lambda name: _STACK.fullmatch(name) is not None):
@@ -116,7 +116,7 @@ def at_exit(module: LintedModule) -> Iterator[Finding]:
 
 
 def hidden_code(module: LintedModule) -> Iterator[Finding]:
-    """Code that cannot be read here: decoded, unmarshalled or called through ctypes."""
+    """Executes code that cannot be read here: decoded, unmarshalled or called through ctypes."""
     for call in module.calls_of(lambda name: name in ("exec", "eval", "compile", "__import__")):
         inside = {module.resolved(part.func) for part in ast.walk(call) if isinstance(part, ast.Call)}
         if any(re.match(r"base64\.|codecs\.decode|bytes\.fromhex|zlib\.|marshal\.", name) for name in inside):
@@ -130,7 +130,7 @@ def _under_main(module: LintedModule, node: ast.AST) -> bool:
 
 
 def _decorates(module: LintedModule, call: ast.AST) -> bool:
-    """Whether a call belongs to a decorator or a parameter of one."""
+    """Whether a call is part of a decorator."""
     child = call
     for parent in module.ancestors(call):
         if isinstance(parent, ast.stmt):

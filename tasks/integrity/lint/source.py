@@ -1,4 +1,4 @@
-"""Tests that look at the text of the code instead of running it."""
+"""Rules for tests that read the text of the code instead of running it."""
 
 from __future__ import annotations
 
@@ -19,20 +19,20 @@ _DOCS = {"__doc__"}
 
 
 def source_inspection(module: LintedModule) -> Iterator[Finding]:
-    """`inspect.getsource(f)` and what does the same."""
+    """Calls `inspect.getsource(f)` or an equivalent."""
     for call in module.calls_of(lambda name: _INSPECT.fullmatch(name) is not None):
         yield from module.find("source-inspection", call)
 
 
 def code_object(module: LintedModule) -> Iterator[Finding]:
-    """`f.__code__.co_consts` …"""
+    """Reads `f.__code__.co_consts` or another attribute of a code object."""
     for node in module.touched_nodes:
         if isinstance(node, ast.Attribute) and node.attr in _CODE:
             yield from module.find("code-object", node)
 
 
 def source_file(module: LintedModule) -> Iterator[Finding]:
-    """Opening a `.py` file of the project, by name or by the `__file__` of a module."""
+    """Opens a `.py` file of the project, by name or by the `__file__` of a module."""
     for call in module.calls_of(lambda name: _READS.fullmatch(name) is not None):
         parts = list(_followed(module, call))
         if not _writes(call) and any(map(_is_source, parts)):
@@ -40,21 +40,21 @@ def source_file(module: LintedModule) -> Iterator[Finding]:
 
 
 def module_file(module: LintedModule) -> Iterator[Finding]:
-    """Where a module of the project lies: `package.__file__`, not the test's own."""
+    """Uses the location of a module of the project: `package.__file__`, not the test's own."""
     for node in module.touched_nodes:
         if isinstance(node, ast.Attribute) and node.attr in ("__file__", "__path__", "__cached__"):
             yield from module.find("module-file", node)
 
 
 def documentation(module: LintedModule) -> Iterator[Finding]:
-    """A docstring that decides: a fix often changes it."""
+    """A docstring decides the outcome: a fix often changes it."""
     for node in module.touched_nodes:
         if isinstance(node, ast.Attribute) and node.attr in _DOCS and module.decides(node):
             yield from module.find("documentation", node)
 
 
 def version(module: LintedModule) -> Iterator[Finding]:
-    """The project's version decides."""
+    """The project's version decides the outcome."""
     for node in module.touched_nodes:
         name = module.resolved(node) if isinstance(node, ast.Attribute | ast.Call) else ""
         told = name.endswith(".__version__") or name in (
@@ -66,7 +66,7 @@ def version(module: LintedModule) -> Iterator[Finding]:
 
 
 def _followed(module: LintedModule, call: ast.Call) -> Iterator[ast.AST]:
-    """Everything below a call, and below the values of the variables that it uses, two steps deep."""
+    """Yields every node below a call, and below the values of its variables, two steps deep."""
     waiting: list[tuple[ast.AST, int]] = [(call, 0)]
     while waiting:
         node, depth = waiting.pop()
@@ -83,7 +83,7 @@ def _is_source(node: ast.AST) -> bool:
 
 
 def _names_source(text: str) -> bool:
-    """`django/db/models/query.py`, but no file that a test makes for itself in its own folder."""
+    """Whether the text is a path such as `django/db/models/query.py`; a file in a test's own folder is not."""
     return re.fullmatch(r"(?:[\w.-]*/)+[\w-]+\.py", text) is not None and "test" not in text
 
 
