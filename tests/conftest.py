@@ -29,7 +29,7 @@ work."""
 
 
 ENGINE = "tests/adapters/sandbox/"
-"""Tests that count the mounts and images of the machine, and those that make some, take turns."""
+"""Tests that count the mounts and images of the machine, and all that start containers, run one after the other."""
 
 
 class WholeFiles(LoadFileScheduling):
@@ -37,7 +37,7 @@ class WholeFiles(LoadFileScheduling):
     into ids that are not its own any more."""
 
     def _split_scope(self, nodeid: str) -> str:
-        return ENGINE if nodeid.startswith(ENGINE) else super()._split_scope(nodeid)
+        return ENGINE if nodeid.startswith(ENGINE) or "[docker" in nodeid else super()._split_scope(nodeid)
 
 
 @pytest.hookimpl(optionalhook=True)

@@ -49,7 +49,7 @@ def checked(store: Store, file: Path) -> tuple[list[str], int]:
         text, clean = check_submission(store, NOTHING, file, "s")
     except SwtError as error:
         return [f"{type(error).__name__} {error}"], 0
-    *lines, summary = text.splitlines()
+    *lines, summary = text.split("\n")
     problems = [line for line in lines if line.startswith(file.name)]
     assert clean == (not problems)
     return problems, int(summary.partition(" ")[0])
