@@ -83,6 +83,7 @@ def files_of(patch: str) -> list[str]:
     return sorted(set(re.findall(r"^\+\+\+ b/(tests/test_\S+)$", patch, re.MULTILINE)))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", INSTANCES)
 def test_golden_side(name: str, mirror: Path, tmp_path: Path) -> None:
     """The lists hold on real runs; of the last two instances, what their source claims is not so."""
@@ -148,6 +149,7 @@ def codes_and_cases(tree: Tree, instance: TaskInstance, patch: str, *options: st
     return [first, last], [before, after]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("row", WITH_PATCH, ids=label)
 def test_candidate(row: dict[str, Any], mirror: Path, tmp_path: Path) -> None:
     """It applies as it is said to, and its cases end as it is said; a naive grader believes the exit codes."""

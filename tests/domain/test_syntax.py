@@ -78,6 +78,7 @@ def test_a_number_that_python_cannot_write_is_not_read(number: str) -> None:
     assert syntax_tree(f"x = 0x{'f' * 2_048}, '{'f' * 9_000}'").body, "8,192 bits are a key"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "source", ["{}\n" * 20_000, f"x = '{'{x}' * 20_000}'", "f'{x}'\n" * 20_000, "x = (" + "f'{x}' " * 20_000 + ")"]
 )

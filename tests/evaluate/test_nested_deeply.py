@@ -62,6 +62,7 @@ def taken_in(change: Change, base: dict[str, bytes]) -> ProcessedCandidates:
     return take_in(task_instance(), [candidate], Policy.TESTS_ONLY, lambda path: base.get(str(path)))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("depth", DEPTHS)
 @pytest.mark.parametrize("form", FORMS)
 def test_a_candidate_is_taken_in_however_deep_it_is(form: str, depth: int) -> None:

@@ -49,6 +49,7 @@ def test_a_place_that_cannot_be_made_is_named(place: str, tmp_path: Path) -> Non
     assert f"SWT_{place.upper()}" in caught.value.hint
 
 
+@pytest.mark.slow
 def test_an_answer_holds_neither_formulas_nor_commands_to_a_terminal(tmp_path: Path) -> None:
     settings = Settings(store=str(tmp_path / "store"), database=tmp_path / "swt.duckdb", cache=tmp_path / "cache")
     hostile = "SELECT '=HYPERLINK(1)' AS method, chr(27) || '[2J' AS reason, -1 AS number"

@@ -53,6 +53,7 @@ def told(story: Pipeline[Any], one: Parameter) -> str:
     return f"{story.name}.{one.name}"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("story", "one"), EACH, ids=[told(*each) for each in EACH])
 def test_no_parameter_of_a_deployment_is_a_path(story: Pipeline[Any], one: Parameter) -> None:
     """Each parameter of text says what it names; a path can only be the name of a file in the inbox or of an output."""

@@ -78,6 +78,7 @@ def test_every_worked_question_is_answered(judged: Settings) -> None:
         assert json.loads(out.getvalue()) or number in MAY_BE_EMPTY, question
 
 
+@pytest.mark.slow
 def test_the_notebook_runs_on_the_demo(judged: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
     """Every cell, in one namespace as a kernel has it; every frame has rows and every chart can be drawn."""
     monkeypatch.setenv("SWT_DATABASE", str(judged.database))

@@ -195,6 +195,7 @@ def test_every_parameter_has_values_here() -> None:
     assert VALUES.keys() == PARAMETERS.keys()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("method", "name", "value"), PAIRS, ids=lambda one: getattr(one, "name", str(one)))
 def test_a_parameter_changes_something_or_is_refused(method: Method, name: str, value: str, tmp_path: Path) -> None:
     variant, plain = parameter_of(name, value)

@@ -20,6 +20,7 @@ SCRIPTS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("runner", [RunnerKind.PYTEST, RunnerKind.UNITTEST])
 @pytest.mark.parametrize("script", SCRIPTS)
 def test_modules(script: str, runner: RunnerKind, tmp_path: Path) -> None:

@@ -58,6 +58,7 @@ def run(swt: Path, folder: Path, *arguments: str) -> subprocess.CompletedProcess
     return subprocess.run([str(swt), *arguments], cwd=folder, env=environ, capture_output=True, text=True, check=False)
 
 
+@pytest.mark.slow
 def test_the_wheel_has_every_file_that_is_read(wheel: Path) -> None:
     """Whatever of these folders git tracks; `README.md` and settings of tools aside."""
     with ZipFile(wheel) as archive:
@@ -81,6 +82,7 @@ def _is_read(name: str) -> bool:
     return not made and not warehouse and parts[-1] not in ("README.md", "ruff.toml")
 
 
+@pytest.mark.slow
 def test_it_says_its_version(swt: Path, tmp_path: Path) -> None:
     done = run(swt, tmp_path, "--version")
     assert (done.returncode, done.stdout) == (0, "swt 0.2.0\n"), done.stderr

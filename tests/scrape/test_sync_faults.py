@@ -33,6 +33,7 @@ STILL = tuple(fault for fault in GitHubFault if fault is not GitHubFault.MOVING)
 """Faults that change nothing in the repository."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(15))
 def test_whatever_goes_wrong_the_rows_are_those_of_a_clean_sync(
     small_repository: LocalRepository,
@@ -48,6 +49,7 @@ def test_whatever_goes_wrong_the_rows_are_those_of_a_clean_sync(
     assert not leaked(caplog.text)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(100, 106))
 def test_whatever_goes_wrong_and_changes_the_next_quiet_sync_has_it_all(
     small_repository: LocalRepository, tmp_path: Path, seed: int
@@ -120,6 +122,7 @@ def dying(context: SyncContext, writes: int) -> SyncContext:
     return context
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("writes", range(0, 60, 6))
 def test_a_kill_at_any_write_loses_nothing(small_repository: LocalRepository, tmp_path: Path, writes: int) -> None:
     world = world_of(small_repository)
@@ -234,6 +237,7 @@ def test_no_token_is_in_the_store_or_in_any_repr(small_repository: LocalReposito
     assert context.page_store.numbers(REPO, ISSUES) == {5, 10, 15}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("fault", ["null-node", "null-list", "short", "cut-list", "no-repository", "proxy"])
 @pytest.mark.parametrize("since", [None, week(3)])
 def test_an_answer_with_something_missing_is_asked_for_again(

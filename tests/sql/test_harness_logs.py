@@ -34,6 +34,7 @@ def modules_of(files: dict[str, str]) -> list[str]:
     return [name for name in files if "/test_" in name]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", LOG_CASES, ids=[case["name"] for case in LOG_CASES])
 def test_lines_that_the_harness_reads(store: SqlStore, tmp_path: Path, case: dict[str, Any]) -> None:
     runner = RunnerKind(case["runner"])

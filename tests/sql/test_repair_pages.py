@@ -47,6 +47,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.mark.slow
 def test_an_attempt_has_a_page_of_its_steps_with_their_patches(site: Path) -> None:
     pages = texts(site)
     page = pages[PAGE]

@@ -115,6 +115,7 @@ def _put_half(table: Transaction) -> None:
     table.put("rest", {"number": object()})
 
 
+@pytest.mark.slow
 def test_transactions_of_many_processes_lose_nothing(backend: Backend) -> None:
     mine = backend.open()
     with mine.transaction("counts") as table:

@@ -187,6 +187,7 @@ def other_repository(tree: Path, source: Path) -> None:
 Plant = Callable[[Path, Path], None]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("plant", "rules"),
     [

@@ -106,6 +106,7 @@ class Deadly(OpenAIWire):
         return heard
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dialect", DIALECTS)
 @pytest.mark.parametrize("after", [False, True])
 @pytest.mark.parametrize("word", range(1, 5))

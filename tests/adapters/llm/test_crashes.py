@@ -234,6 +234,7 @@ class Interrupting(LocalDisk):
             raise KeyboardInterrupt
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("fault", [Fault.NONE, Fault.SERVER, Fault.CUT])
 @pytest.mark.parametrize("at", ["replies/", "llm_call/"])
 @pytest.mark.parametrize("before", [True, False])

@@ -215,6 +215,7 @@ def test_a_budget_of_thinking_fits_below_the_limit(opened: Opened) -> None:
     assert (body["max_tokens"], body["thinking"]["budget_tokens"]) == (3000, 1500)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dialect", ["chat", "responses", "messages"])
 @pytest.mark.parametrize(
     ("fault", "kind"),

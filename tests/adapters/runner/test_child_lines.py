@@ -98,6 +98,7 @@ def case(body: str) -> dict[str, str]:
     return {"pkg/__init__.py": "", "pkg/mod.py": MODULE, "test_it.py": tests}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("python", ["3.6", "3.9", "3.11", "3.13"], indirect=True)
 @pytest.mark.parametrize("way", WAYS)
 def test_lines_of_a_child_belong_to_the_case_that_started_it(python: str, way: str, request, project, run) -> None:

@@ -124,6 +124,7 @@ class Steps({base}):
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("write", "stays"),
     [

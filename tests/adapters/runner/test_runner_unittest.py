@@ -147,6 +147,7 @@ HOSTILE = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", HOSTILE)
 @pytest.mark.parametrize("python", ["3.6", "3.12"], indirect=True)
 def test_hostile_cases(python: str, name: str, project: Callable[[dict[str, str]], Path], run) -> None:

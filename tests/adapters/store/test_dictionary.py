@@ -38,6 +38,7 @@ def test_every_table_and_view_has_a_description_and_columns(tmp_path: Path) -> N
     assert "| `S_low` | DOUBLE | Wilson's 95 % interval of S" in text
 
 
+@pytest.mark.slow
 def test_every_view_of_a_database_and_every_column_has_its_comment(tmp_path: Path) -> None:
     database = tmp_path / "swt.duckdb"
     build_views(str(tmp_path / "store"), database, PROJECT / "sql")

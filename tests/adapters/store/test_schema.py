@@ -25,6 +25,7 @@ from tasks.domain.table import table
 from tasks.domain.tables import TABLES
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("row_type", TABLES, ids=lambda kind: kind.__name__)
 @settings(max_examples=20)  # of each of some sixty tables
 @given(data=st.data())

@@ -116,6 +116,7 @@ def test_a_checkout_that_is_built_sees_no_secret_and_leaves_nothing(
     check(json.loads(points.read_text().partition("x = ")[2]), each_builder, planted)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("interpreter", machine_interpreters(), ids=lambda found: found.minor)
 def test_every_python_of_this_machine_builds(
     builder: Builder, packages, tmp_path: Path, interpreter: Interpreter
