@@ -108,7 +108,7 @@ def test_sources_are_parsed_one_at_a_time() -> None:
 def test_docstrings_become_descriptions() -> None:
     schema = arrow_schema(CaseOutcome)
     assert schema.metadata[DESCRIPTION] == b"One test case in one run."
-    assert schema.field("path").metadata[DESCRIPTION] == b"Test file that holds the case."
+    assert schema.field("path").metadata[DESCRIPTION] == b"Test file that contains the case."
     assert not schema.field("run_key").nullable
     assert schema.field("duration_s").nullable
 
