@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Any
 
 from flows.demo import DEMO, SNAPSHOT, build_demo_mirror
-from flows.engine.units import Executor, Summary, ThreadExecutor, start_flow
-from flows.interface.option_types import Request, read_request
-from flows.interface.pipelines import PIPELINES, entry_point
+from flows.engine.units import Executor, Summary, ThreadExecutor
+from flows.interface.option_types import read_request
+from flows.interface.pipelines import PIPELINES, run_flow
 from flows.interface.settings import Settings
 from flows.snapshots import import_rows
 from tasks.adapters.llm.dialects.spoken import ClientRequest
@@ -242,9 +242,6 @@ def _import(settings: Settings, folder: Path, name: str, rows: Iterable[str]) ->
 
 
 def tell(name: str, asked: dict[str, Any], settings: Settings, board: Executor) -> Summary:
-    story = next(story for story in PIPELINES if story.name == name)
-    request: Request = read_request(story.request, asked)
-    told: Summary = start_flow(
-        name, request.title, Store(settings.store), board, lambda run: entry_point(story)(request, settings, run)
-    )
-    return told
+    pipeline = next(one for one in PIPELINES if one.name == name)
+    summary: Summary = run_flow(read_request(pipeline.request, asked), settings, board)
+    return summary

@@ -87,7 +87,7 @@ def tasks_of(settings: Settings) -> Executor:
     return PrefectExecutor(settings.workers)
 
 
-def flow_of(pipeline: Pipeline[Any], board: Callable[[Settings], Executor] = tasks_of) -> Flow[..., Any]:
+def flow_of(pipeline: Pipeline[Any], executor_of: Callable[[Settings], Executor] = tasks_of) -> Flow[..., Any]:
     """Returns a pipeline as a Prefect flow, with the fields of its request as parameters."""
 
     def told(**values: Any) -> State[None]:
@@ -101,7 +101,7 @@ def flow_of(pipeline: Pipeline[Any], board: Callable[[Settings], Executor] = tas
             if shards != 1 and request.runs:
                 names = {one.name: values.get(one.name) for one in files(pipeline.request) if one.option.text is FILE}
                 _share(request, settings, shards, names)
-            run = FlowRun(pipeline.name, str(flow_run.id), Store(settings.store), board(settings))
+            run = FlowRun(pipeline.name, str(flow_run.id), Store(settings.store), executor_of(settings))
             summary = enter(pipeline, request, settings, run)
         except SwtError as error:
             return refused(error)

@@ -141,6 +141,8 @@ def sweep(
     finally:
         router.close()
     evaluation = _evaluated(request, settings, run, instances) if request.evaluates else None
+    if evaluation:
+        ensure_views(settings.store, settings.database, settings.sql)
     cells = cells_of(request.methods, request.models, len(instances), done)
     spent = meter.spent
     return SweepSummary(

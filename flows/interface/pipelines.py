@@ -128,6 +128,7 @@ PIPELINES: tuple[Pipeline[Any], ...] = (
         request=GenerateRequest,
         entry="flows.sweep:sweep_or_plan",
         example="swt generate --method zero_shot_plus --model gpt-4o-2024-08-06 --snapshot lite --limit 20",
+        updates_views=False,
     ),
     Pipeline(
         name="sweep",
@@ -135,6 +136,7 @@ PIPELINES: tuple[Pipeline[Any], ...] = (
         entry="flows.sweep:sweep_or_plan",
         example="swt sweep --method zero_shot_plus --method agent --model gpt-4o-2024-08-06 --snapshot lite "
         "--budget-usd 20",
+        updates_views=False,
     ),
     Pipeline(
         name="report",

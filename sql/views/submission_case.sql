@@ -3,7 +3,7 @@
 -- One row per (candidate_id, policy, case_id) of a well-formed submission.
 -- An effective outcome is `missing` where the run has no such case, and `error` where the case's module cannot be
 -- collected. It is null without a run. Suite `none` is `missing` if no file exists at the base commit.
--- is_collect                the row stands for a module that cannot be collected
+-- is_collect                true if the row is a module that cannot be collected
 -- pair                      how the cells of the row were paired: by `id`, or by `place` where ids differ between
 --                           processes (`case_pair`; suite `none` likewise). `ambiguous`: a case that is missing in a
 --                           run may be there under another id

@@ -190,10 +190,8 @@ def load_book(path: Path) -> RecipeBook:
     uses = Counter(version for recipe in recipes for version in set(recipe.versions))
     if twice := sorted(version for version, times in uses.items() if times > 1):
         raise BadInput(f"{path.name}: {', '.join(twice)} twice in versions", hint="keep each in one group")
-    rules = (
-        VersionRule(one.path, re.compile(one.pattern.pattern, re.MULTILINE), one.version) for one in file.version_rules
-    )
-    return RecipeBook(repo=RepoName(file.repo), file=path.name, recipes=recipes, version_rules=tuple(rules))
+    rules = tuple(one.compiled() for one in file.version_rules)
+    return RecipeBook(repo=RepoName(file.repo), file=path.name, recipes=recipes, version_rules=rules)
 
 
 class ServiceRecipe(TomlTable):

@@ -12,8 +12,8 @@ SAME_WORK = {
     "659f0d851f300768bbd4b4a1872e491b": "eba66348d151aa08574826a64d0acc76",  # agent
     "85bcb5bbb66b91351d55c987264e34e6": "f3a6b785b3f21989ada56f2eb92fcb87",  # aider
     "ef142f988c598f6f49a4ec0cab051423": "0d77a880245501af21d1b24bd356aab0",  # mini_swe_agent
-    "c09f07b5c0c6ecc59b121b4a7f0ddec9": "05a7b0b67594d663b9b1dbbcef92cb4c",  # swe_agent
-    "c3bbe0c312f9473c7baf83335dd4a654": "ab10dac320919b09ac21369540dbc109",  # swe_agent_plus
+    "2a69f52d60d51a61fd1726bdc10f0fe2": "05a7b0b67594d663b9b1dbbcef92cb4c",  # swe_agent
+    "45985d5b4bc5125375ddc506e7b0e21f": "ab10dac320919b09ac21369540dbc109",  # swe_agent_plus
     "843f7ce8e887cf8f66bc5091c242af00": "baab2858db2b92fdfac9ba137e6b406d",  # openhands
     "ae638c07dc692613462cf3b3bcb33c7e": "1046b76d4296fd6b6aa2583c4f313c0c",  # codex
     "5bab6ce3b4a634f753cf8c73a9a0ba47": "134299a7eaab5615f6a2497d297c9bfc",  # claude_code

@@ -95,6 +95,7 @@ def desk(settings: Settings) -> Iterator[Desk]:
 @pytest.mark.slow
 def test_a_plan_asks_nobody_and_a_sweep_only_for_what_is_missing(desk: Desk) -> None:
     before = run_flow(replace(REQUEST, dry_run=True), desk.settings)
+    assert not desk.settings.database.exists(), "a dry run judges nothing"
     assert [(row.method, row.in_store, row.calls, row.usd_low, row.usd_high) for row in before.rows] == [
         ("zero_shot", 0, 2, None, None),
         ("zero_shot_plus", 0, 2, None, None),

@@ -1,4 +1,4 @@
-"""SWE-agent: a shell and an editor made for models; and a variant that is told how to run tests, and to run its own."""
+"""SWE-agent: a shell and an editor for models. A variant has instructions to run tests, its own included."""
 
 from __future__ import annotations
 
